@@ -1,0 +1,36 @@
+# What a user may set, and what is found on the machine.
+set(TESSERA_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc is found), ON or OFF")
+set_property(CACHE TESSERA_CUDA PROPERTY STRINGS AUTO ON OFF)
+option(TESSERA_BUILD_CLI "Build the tessera command" ${PROJECT_IS_TOP_LEVEL})
+option(TESSERA_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+set(TESSERA_HAS_CUDA OFF)
+if(NOT TESSERA_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  # Only Hopper's own instructions and, for other GPUs, sm_80 code with PTX are wanted; each source
+  # file says which, so CMake itself adds no architecture.
+  set(CMAKE_CUDA_ARCHITECTURES OFF)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(TESSERA_HAS_CUDA ON)
+  elseif(TESSERA_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "TESSERA_CUDA=ON needs nvcc, which was not found; install the CUDA toolkit "
+                        "(12.3 or newer), set CUDACXX, or configure with -DTESSERA_CUDA=OFF")
+  endif()
+endif()
+message(STATUS "CUDA backend: ${TESSERA_HAS_CUDA}")
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(nlohmann_json 3.11 REQUIRED)

@@ -1,0 +1,90 @@
+// A Problem: what is to be computed, without the data. It is all that a planner sees of a call.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tessera/element_type.hpp"
+#include "tessera/matrix_view.hpp"
+
+namespace tessera {
+
+// C (m×n) ← activation(alpha · A (m×k) · B (k×n) + beta · C + bias).
+struct GemmShape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+
+  friend bool operator==(const GemmShape&, const GemmShape&) = default;
+};
+
+enum class BiasAxis : std::uint8_t {
+  none,
+  row,     // one value per row of C: m values
+  column,  // one value per column of C: n values
+};
+
+enum class Activation : std::uint8_t { none, relu, gelu_tanh, gelu_erf, silu };
+
+struct Epilogue {
+  BiasAxis bias = BiasAxis::none;
+  Activation activation = Activation::none;
+
+  friend bool operator==(const Epilogue&, const Epilogue&) = default;
+};
+
+std::string_view name_of(BiasAxis axis);
+std::string_view name_of(Activation activation);
+BiasAxis bias_axis_from_name(std::string_view name);
+Activation activation_from_name(std::string_view name);
+
+// How an operand lies in memory, as far as it decides which kernels can read it.
+enum class Major : std::uint8_t {
+  row,      // col_stride is 1
+  column,   // row_stride is 1
+  general,  // neither
+};
+
+struct OperandLayout {
+  Major major = Major::row;
+  // The largest power of two, up to 128, that divides the base address and the outer stride in
+  // bytes, of every group. TMA wants 16.
+  int alignment = 16;
+
+  friend bool operator==(const OperandLayout&, const OperandLayout&) = default;
+};
+
+std::string_view name_of(Major major);
+Major major_from_name(std::string_view name);
+
+struct Problem {
+  GemmTypes types;
+  // One entry for a dense product; one per product for a batch or a group. Empty means no work.
+  std::vector<GemmShape> groups;
+  OperandLayout a, b, c;
+  double alpha = 1.0;
+  double beta = 0.0;
+  Epilogue epilogue;
+};
+
+// A dense problem of row-major, well aligned operands.
+Problem dense_problem(GemmShape shape, GemmTypes types = {});
+
+// 2·m·n·k summed over the groups.
+double flops_of(const Problem& problem);
+
+// The data of one group. C is read only where beta ≠ 0, and must not overlap A, B or the bias.
+struct Operands {
+  ConstMatrixView a;
+  ConstMatrixView b;
+  MatrixView c;
+  ConstVectorView bias = {};
+};
+
+// The Problem that the given operands pose. Throws Error(invalid_argument) where shapes, types,
+// strides or pointers are wrong (core/validate.cpp lists the rules).
+Problem describe(std::span<const Operands> groups, double alpha, double beta, Epilogue epilogue);
+
+}  // namespace tessera

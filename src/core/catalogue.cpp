@@ -1,0 +1,74 @@
+// Joins the two halves of the catalogue, and states what a kernel asks of a problem and a machine.
+#include "core/catalogue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+// Each architecture runs the code of those before it on the same line.
+constexpr std::array<std::string_view, 6> kCpuArchitectures = {
+    "scalar", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx"};
+constexpr std::array<std::string_view, 2> kGpuArchitectures = {"sm_80", "sm_90"};
+
+// What the tensor memory accelerator asks: 16-byte alignment of the base and of the outer stride,
+// and one dense dimension.
+std::optional<std::string> why_not_tma(std::string_view operand, const OperandLayout& layout) {
+  if (layout.major == Major::general) {
+    return std::string(operand) + " has no unit stride, which TMA needs";
+  }
+  if (layout.alignment < 16) {
+    return std::string(operand) + " is aligned to " + std::to_string(layout.alignment) +
+           " bytes; TMA needs base and stride aligned to 16";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const KernelEntry> catalogue() {
+  static const std::vector<KernelEntry> all = [] {
+    std::vector<KernelEntry> joined(cuda_kernels().begin(), cuda_kernels().end());
+    joined.insert(joined.end(), cpu_kernels().begin(), cpu_kernels().end());
+    return joined;
+  }();
+  return all;
+}
+
+const KernelEntry* find_kernel(std::string_view name) {
+  const auto all = catalogue();
+  const auto found = std::ranges::find(all, name, &KernelEntry::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool architecture_runs(std::string_view available, std::string_view needed) {
+  const auto runs_on = [&](const auto& line) {
+    const auto a = std::ranges::find(line, available);
+    const auto b = std::ranges::find(line, needed);
+    return a != line.end() && b <= a;
+  };
+  return runs_on(kCpuArchitectures) || runs_on(kGpuArchitectures);
+}
+
+std::optional<std::string> why_not(const KernelEntry& kernel, const Problem& problem,
+                                   const Machine& machine) {
+  if (kernel.device != machine.kind) {
+    return std::string("runs on a ") + (kernel.device == MachineKind::gpu ? "GPU" : "CPU");
+  }
+  if (kernel.a != problem.types.a || kernel.b != problem.types.b) {
+    return "multiplies " + std::string(name_of(kernel.a)) + " by " + std::string(name_of(kernel.b));
+  }
+  if (!architecture_runs(machine.architecture, kernel.architecture)) {
+    return "needs " + std::string(kernel.architecture) + "; the machine has " +
+           machine.architecture;
+  }
+  if (kernel.needs_tma) {
+    if (auto reason = why_not_tma("A", problem.a)) return reason;
+    if (auto reason = why_not_tma("B", problem.b)) return reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tessera

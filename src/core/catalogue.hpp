@@ -1,0 +1,46 @@
+// The catalogue: every kernel that is compiled into the library, one row each. The planner enumerates
+// it, the dispatchers look kernels up in it by name, and nothing else lists kernels.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tessera/machine.hpp"
+#include "tessera/problem.hpp"
+#include "tessera/tile_config.hpp"
+
+namespace tessera {
+
+struct KernelEntry {
+  std::string_view name;
+  MachineKind device = MachineKind::cpu;
+  std::string_view architecture;  // the least that runs it, as in Machine::architecture
+  ElementType a = ElementType::f32;
+  ElementType b = ElementType::f32;
+  // GPU: complete. CPU: mr and nr; the planner chooses the blocks, which any multiple may be.
+  TileConfig tile;
+  bool needs_tma = false;     // A, B and C must satisfy the tensor memory accelerator
+  std::string_view wins_at;   // what it is here for
+};
+
+// All kernels, best first within a device; the reference ends the list.
+std::span<const KernelEntry> catalogue();
+
+// The two halves, in files of their own.
+std::span<const KernelEntry> cpu_kernels();
+std::span<const KernelEntry> cuda_kernels();
+
+// nullptr where no kernel has the name.
+const KernelEntry* find_kernel(std::string_view name);
+
+// Why a kernel cannot compute a problem on a machine, as a sentence; nothing where it can. This is
+// the only statement of these constraints.
+std::optional<std::string> why_not(const KernelEntry& kernel, const Problem& problem,
+                                   const Machine& machine);
+
+// Whether code for `needed` runs on `available` ("avx2" on "avx512": yes).
+bool architecture_runs(std::string_view available, std::string_view needed);
+
+}  // namespace tessera

@@ -1,0 +1,250 @@
+// The rules for problems and operands, and the messages for those who break them.
+#include "core/validate.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/overlap.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const std::string& argument, const std::string& requirement,
+                       const std::string& given, const std::string& remedy) {
+  throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
+}
+
+std::string shape_text(std::int64_t rows, std::int64_t cols) {
+  return std::to_string(rows) + "×" + std::to_string(cols);
+}
+
+std::string in_group(const char* name, std::size_t group, std::size_t groups) {
+  return groups == 1 ? name : std::string(name) + " of group " + std::to_string(group);
+}
+
+std::string types_text(const GemmTypes& types) {
+  return std::string(name_of(types.a)) + "·" + std::string(name_of(types.b)) + "→" +
+         std::string(name_of(types.c));
+}
+
+// Distinct elements must have distinct addresses, in rows or columns that do not run into each other.
+void check_strides(const std::string& name, const ConstMatrixView& view) {
+  const bool one_row = view.rows <= 1;
+  const bool one_col = view.cols <= 1;
+  if ((!one_row && view.row_stride < 1) || (!one_col && view.col_stride < 1)) {
+    fail(name, "have strides of at least 1 element",
+         "row stride " + std::to_string(view.row_stride) + ", column stride " +
+             std::to_string(view.col_stride),
+         "pass the distance between neighbours in elements");
+  }
+  if (one_row || one_col) return;
+  const bool rows_outside = view.row_stride >= view.col_stride;
+  const std::int64_t outer_stride = rows_outside ? view.row_stride : view.col_stride;
+  const std::int64_t needed =
+      rows_outside ? (view.cols - 1) * view.col_stride + 1 : (view.rows - 1) * view.row_stride + 1;
+  if (outer_stride < needed) {
+    fail(name,
+         std::string("have a ") + (rows_outside ? "row" : "column") + " stride of at least " +
+             std::to_string(needed) + " elements, the length of a " +
+             (rows_outside ? "row" : "column"),
+         std::to_string(outer_stride),
+         "raise the leading dimension, or check whether rows and columns are swapped");
+  }
+}
+
+void check_view(const std::string& name, const ConstMatrixView& view, bool data_needed) {
+  if (view.rows < 0 || view.cols < 0) {
+    fail(name, "have sizes of at least 0", shape_text(view.rows, view.cols), "pass its true size");
+  }
+  if (view.rows == 0 || view.cols == 0) return;
+  check_strides(name, view);
+  if (data_needed && view.data == nullptr) {
+    fail(name, "point to " + shape_text(view.rows, view.cols) + " elements", "a null pointer",
+         "allocate the matrix, or pass a size of 0");
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+  if (address % static_cast<std::uintptr_t>(size_of(view.type)) != 0) {
+    fail(name, "be aligned to its element type's " + std::to_string(size_of(view.type)) + " bytes",
+         "an address that is " +
+             std::to_string(address % static_cast<std::uintptr_t>(size_of(view.type))) +
+             " bytes past such a boundary",
+         "copy the matrix to aligned memory");
+  }
+}
+
+void check_bias(const std::string& name, const ConstVectorView& bias, const Epilogue& epilogue,
+                const GemmShape& shape, const GemmTypes& types) {
+  if (epilogue.bias == BiasAxis::none) return;
+  const std::int64_t needed = epilogue.bias == BiasAxis::row ? shape.m : shape.n;
+  if (bias.size != needed) {
+    fail(name, "have one value per " + std::string(name_of(epilogue.bias)) + " of C, " +
+             std::to_string(needed),
+         std::to_string(bias.size) + " values", "pass a bias of that length");
+  }
+  if (needed == 0) return;
+  if (bias.data == nullptr) {
+    fail(name, "point to " + std::to_string(needed) + " values", "a null pointer",
+         "pass the bias, or ask for no bias in the epilogue");
+  }
+  if (bias.stride < 1) {
+    fail(name, "have a stride of at least 1 element", std::to_string(bias.stride),
+         "pass the distance between its values");
+  }
+  if (bias.type != types.c && bias.type != accumulator_of(types)) {
+    fail(name,
+         "be of type " + std::string(name_of(types.c)) + " or " +
+             std::string(name_of(accumulator_of(types))),
+         std::string(name_of(bias.type)), "convert the bias");
+  }
+}
+
+// One dense dimension and the alignment that a copy engine could rely on.
+OperandLayout layout_of(const ConstMatrixView& view) {
+  OperandLayout layout{Major::general, 128};
+  if (view.rows == 0 || view.cols == 0) return {Major::row, 128};
+  const bool dense_rows = view.col_stride == 1 || view.cols == 1;
+  const bool dense_cols = view.row_stride == 1 || view.rows == 1;
+  // Both hold for a single row or column, where the true stride decides.
+  if (dense_rows && (!dense_cols || view.col_stride == 1)) {
+    layout.major = Major::row;
+  } else if (dense_cols) {
+    layout.major = Major::column;
+  }
+  std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(view.data) | 128;
+  const auto size = static_cast<std::uintptr_t>(size_of(view.type));
+  if (view.rows > 1 && layout.major != Major::column) {
+    bits |= static_cast<std::uintptr_t>(view.row_stride) * size;
+  }
+  if (view.cols > 1 && layout.major != Major::row) {
+    bits |= static_cast<std::uintptr_t>(view.col_stride) * size;
+  }
+  layout.alignment = 1 << std::countr_zero(bits);
+  return layout;
+}
+
+// What holds for both.
+OperandLayout common(const OperandLayout& p, const OperandLayout& q) {
+  return {p.major == q.major ? p.major : Major::general, std::min(p.alignment, q.alignment)};
+}
+
+bool is_integer(double value) { return std::nearbyint(value) == value; }
+
+}  // namespace
+
+void check_problem(const Problem& problem) {
+  if (!is_supported(problem.types)) {
+    fail("types", "be f64·f64→f64, f32·f32→f32, f16·f16→f16 or f32, bf16·bf16→bf16 or f32, "
+                  "i8·i8→i32 or u8·i8→i32",
+         types_text(problem.types), "convert the operands");
+  }
+  for (std::size_t g = 0; g < problem.groups.size(); ++g) {
+    const GemmShape& shape = problem.groups[g];
+    if (shape.m < 0 || shape.n < 0 || shape.k < 0) {
+      fail(in_group("shape", g, problem.groups.size()), "have m, n and k of at least 0",
+           shape_text(shape.m, shape.n) + "×" + std::to_string(shape.k), "pass its true size");
+    }
+  }
+  if (problem.types.c == ElementType::i32) {
+    if (!is_integer(problem.alpha) || !is_integer(problem.beta)) {
+      fail("alpha and beta", "be whole numbers where C is i32",
+           std::to_string(problem.alpha) + " and " + std::to_string(problem.beta),
+           "scale in a floating-point type afterwards");
+    }
+    if (problem.epilogue.activation != Activation::none &&
+        problem.epilogue.activation != Activation::relu) {
+      fail("activation", "be none or relu where C is i32",
+           std::string(name_of(problem.epilogue.activation)), "apply it in a floating-point type");
+    }
+  }
+}
+
+Problem describe(std::span<const Operands> groups, double alpha, double beta, Epilogue epilogue) {
+  Problem problem;
+  problem.alpha = alpha;
+  problem.beta = beta;
+  problem.epilogue = epilogue;
+  problem.groups.reserve(groups.size());
+
+  std::vector<NamedView> views;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Operands& o = groups[g];
+    const auto named = [&](const char* name) { return in_group(name, g, groups.size()); };
+    if (o.a.rows != o.c.rows) {
+      fail(named("A"), "have as many rows as C, " + std::to_string(o.c.rows),
+           shape_text(o.a.rows, o.a.cols), "check m, or transpose A's view");
+    }
+    if (o.b.rows != o.a.cols) {
+      fail(named("B"), "have as many rows as A has columns, " + std::to_string(o.a.cols),
+           shape_text(o.b.rows, o.b.cols), "check k, or transpose B's view");
+    }
+    if (o.b.cols != o.c.cols) {
+      fail(named("B"), "have as many columns as C, " + std::to_string(o.c.cols),
+           shape_text(o.b.rows, o.b.cols), "check n, or transpose B's view");
+    }
+    const GemmShape shape{o.c.rows, o.c.cols, o.a.cols};
+    const bool product_needed = alpha != 0 && shape.m > 0 && shape.n > 0;
+    check_view(named("A"), o.a, product_needed);
+    check_view(named("B"), o.b, product_needed);
+    check_view(named("C"), o.c, true);
+
+    const GemmTypes types{o.a.type, o.b.type, o.c.type};
+    if (g == 0) {
+      problem.types = types;
+      problem.a = layout_of(o.a);
+      problem.b = layout_of(o.b);
+      problem.c = layout_of(o.c);
+    } else if (types != problem.types) {
+      fail(named("types"), "be those of group 0, " + types_text(problem.types), types_text(types),
+           "call once per combination of types");
+    }
+    check_bias(named("bias"), o.bias, epilogue, shape, types);
+    problem.groups.push_back(shape);
+    if (shape.m > 0 && shape.n > 0 && shape.k > 0) {
+      problem.a = common(problem.a, layout_of(o.a));
+      problem.b = common(problem.b, layout_of(o.b));
+    }
+    if (shape.m > 0 && shape.n > 0) problem.c = common(problem.c, layout_of(o.c));
+
+    views.push_back({o.c, "C", g, true});
+    if (alpha != 0) {
+      views.push_back({o.a, "A", g, false});
+      views.push_back({o.b, "B", g, false});
+    }
+    if (epilogue.bias != BiasAxis::none) {
+      const ConstMatrixView bias{o.bias.data, 1, o.bias.size, o.bias.size * o.bias.stride,
+                                 o.bias.stride, o.bias.type};
+      views.push_back({bias, "bias", g, false});
+    }
+  }
+  check_problem(problem);
+  check_no_overlap(views);
+  return problem;
+}
+
+void check_operands_fit(const Problem& planned, std::span<const Operands> groups) {
+  if (groups.size() != planned.groups.size()) {
+    fail("groups", "number " + std::to_string(planned.groups.size()) + ", as in the plan",
+         std::to_string(groups.size()), "plan again for this group");
+  }
+  const Problem given = describe(groups, planned.alpha, planned.beta, planned.epilogue);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const GemmShape& want = planned.groups[g];
+    const GemmShape& have = given.groups[g];
+    if (want != have) {
+      fail(in_group("operands", g, groups.size()),
+           "be " + shape_text(want.m, want.n) + "×" + std::to_string(want.k) + ", as planned",
+           shape_text(have.m, have.n) + "×" + std::to_string(have.k), "plan again for this size");
+    }
+  }
+  if (!groups.empty() && given.types != planned.types) {
+    fail("types", "be " + types_text(planned.types) + ", as planned", types_text(given.types),
+         "plan again for these types");
+  }
+}
+
+}  // namespace tessera
