@@ -1,8 +1,11 @@
-// Element types: their names, sizes, storage structs, and which triples (A, B, C) a product may have.
+// Element types: their names, sizes, storage structs, and which triples (A, B, C) a product may
+// have.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "tessera/export.hpp"
 
 namespace tessera {
 
@@ -18,13 +21,13 @@ struct bf16 {
 };
 
 // Bytes of one element.
-int size_of(ElementType type);
+TESSERA_API int size_of(ElementType type);
 
 // "f64", "bf16", ...: the spelling of the command line and of JSON.
-std::string_view name_of(ElementType type);
+TESSERA_API std::string_view name_of(ElementType type);
 
 // The inverse of name_of; throws Error(invalid_argument) that lists the known names.
-ElementType element_type_from_name(std::string_view name);
+TESSERA_API ElementType element_type_from_name(std::string_view name);
 
 // The types of the three matrices of a product. The accumulator follows from a and b.
 struct GemmTypes {
@@ -36,14 +39,15 @@ struct GemmTypes {
 };
 
 // f64 for f64, i32 for 8-bit integers, f32 for the rest.
-ElementType accumulator_of(const GemmTypes& types);
+TESSERA_API ElementType accumulator_of(const GemmTypes& types);
 
 // Which triples exist: f64·f64→f64, f32·f32→f32, f16·f16→{f16, f32}, bf16·bf16→{bf16, f32},
 // i8·i8→i32 and u8·i8→i32.
-bool is_supported(const GemmTypes& types);
+TESSERA_API bool is_supported(const GemmTypes& types);
 
-// The triple people mean when they name a single type: f32 → f32·f32→f32, i8 → i8·i8→i32, and so on.
-GemmTypes gemm_types_for(ElementType type);
+// The triple people mean when they name a single type: f32 → f32·f32→f32, i8 → i8·i8→i32, and so
+// on.
+TESSERA_API GemmTypes gemm_types_for(ElementType type);
 
 template <class T>
 struct ElementTypeOf;

@@ -1,26 +1,28 @@
 // The one exception type of the library.
 //
-// Everything that can go wrong with a call is reported by throwing tessera::Error before anything is
-// written. The message always says which argument is at fault, what it must fulfil, what was given,
-// and what the caller can do about it; validate.hpp builds most of them.
+// Everything that can go wrong with a call is reported by throwing tessera::Error before anything
+// is written. The message always says which argument is at fault, what it must fulfil, what was
+// given, and what the caller can do about it; validate.hpp builds most of them.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "tessera/export.hpp"
+
 namespace tessera {
 
 enum class ErrorCode {
-  invalid_argument,   // an argument breaks its documented requirement
-  unsupported,        // legal, but no kernel or device here can do it
-  out_of_memory,      // host or device memory, or the caller's workspace, is too small
-  io,                 // a file cannot be read, written or understood
-  device,             // the CUDA driver or runtime reported a failure
-  interrupted,        // the user asked to stop
+  invalid_argument,  // an argument breaks its documented requirement
+  unsupported,       // legal, but no kernel or device here can do it
+  out_of_memory,     // host or device memory, or the caller's workspace, is too small
+  io,                // a file cannot be read, written or understood
+  device,            // the CUDA driver or runtime reported a failure
+  interrupted,       // the user asked to stop
 };
 
-class Error : public std::runtime_error {
+class TESSERA_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
 

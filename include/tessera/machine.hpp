@@ -1,5 +1,5 @@
-// A Machine: a processor as data. The planner reads this and never asks the hardware, so that a plan
-// can be made, tested and explained for a machine that is not there.
+// A Machine: a processor as data. The planner reads this and never asks the hardware, so that a
+// plan can be made, tested and explained for a machine that is not there.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/element_type.hpp"
+#include "tessera/export.hpp"
 
 namespace tessera {
 
@@ -22,12 +23,12 @@ struct PeakRate {
 // The constants of the cost model (plan/cost.hpp has the formula they enter). `source` says where
 // and when they were fitted; `tessera calibrate` replaces them.
 struct CostConstants {
-  double launch_seconds = 0;             // from the call to the first useful instruction
-  double tile_seconds = 0;               // a: per work item: prologue of the pipeline and the epilogue
-  double split_seconds = 0;              // b: once for a tile that has more than one contributor
-  double iteration_overhead_seconds = 0; // c0: per MAC iteration, beside its arithmetic
-  double peer_seconds_per_byte = 0;      // d: adding one byte of a peer's partial tile
-  double compute_efficiency = 1;         // share of the peak that a full tile's main loop reaches
+  double launch_seconds = 0;  // from the call to the first useful instruction
+  double tile_seconds = 0;    // a: per work item: prologue of the pipeline and the epilogue
+  double split_seconds = 0;   // b: once for a tile that has more than one contributor
+  double iteration_overhead_seconds = 0;  // c0: per MAC iteration, beside its arithmetic
+  double peer_seconds_per_byte = 0;       // d: adding one byte of a peer's partial tile
+  double compute_efficiency = 1;          // share of the peak that a full tile's main loop reaches
   std::string source;
 };
 
@@ -37,32 +38,32 @@ struct Machine {
   // "sm_90", "sm_80" for a GPU; the widest instruction set for a CPU: "scalar", "avx2", "avx512",
   // "avx512_bf16" (which implies VNNI), "amx". Decides which catalogue entries may run.
   std::string architecture;
-  int workers = 1;                          // SMs, or cores
-  std::int64_t scratchpad_bytes = 0;        // per worker: shared memory a block may use, or L2
-  std::int64_t l1_bytes = 0;                // per worker; only a CPU has one apart from the scratchpad
-  std::int64_t cache_bytes = 0;             // shared by all workers: L2 of a GPU, L3 of a CPU
-  double memory_bytes_per_second = 0;       // measured copy or read bandwidth, all workers
-  double cache_bytes_per_second = 0;        // from the shared cache, all workers
+  int workers = 1;                     // SMs, or cores
+  std::int64_t scratchpad_bytes = 0;   // per worker: shared memory a block may use, or L2
+  std::int64_t l1_bytes = 0;           // per worker; only a CPU has one apart from the scratchpad
+  std::int64_t cache_bytes = 0;        // shared by all workers: L2 of a GPU, L3 of a CPU
+  double memory_bytes_per_second = 0;  // measured copy or read bandwidth, all workers
+  double cache_bytes_per_second = 0;   // from the shared cache, all workers
   double worker_memory_bytes_per_second = 0;  // what one worker alone can draw from memory
   std::vector<PeakRate> peaks;
   CostConstants cost;
 
   // 0 where the machine has no rate for the type.
-  double peak(ElementType type) const;
+  TESSERA_API double peak(ElementType type) const;
 };
 
-// JSON with a "schema" number. from_json throws Error(io) for text that is no machine, and names the
-// field that is missing or foreign.
-std::string to_json(const Machine& machine);
-Machine machine_from_json(std::string_view text);
+// JSON with a "schema" number. from_json throws Error(io) for text that is no machine, and names
+// the field that is missing or foreign.
+TESSERA_API std::string to_json(const Machine& machine);
+TESSERA_API Machine machine_from_json(std::string_view text);
 
 // The descriptions that ship with the library, by name ("h200", "a100-84sm", ...), for planning
 // where the hardware is not at hand. Throws Error(invalid_argument) that lists the known names.
-Machine machine_by_name(std::string_view name);
-std::vector<std::string> machine_names();
+TESSERA_API Machine machine_by_name(std::string_view name);
+TESSERA_API std::vector<std::string> machine_names();
 
 // The processor this code runs on: core count as the affinity mask and the cgroup allow, caches
 // from the operating system, instruction sets from CPUID, default cost constants for its kind.
-Machine host_machine();
+TESSERA_API Machine host_machine();
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/export.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/schedule.hpp"
@@ -23,10 +24,10 @@ struct CostTerm {
 
 // A predicted time and the figures it was made from.
 struct Cost {
-  double seconds = 0;            // what candidates are compared by
-  std::vector<CostTerm> terms;   // what `seconds` is made of, largest overlap already resolved
-  double memory_bytes = 0;       // traffic to and from device memory
-  double cache_bytes = 0;        // traffic from the shared cache
+  double seconds = 0;           // what candidates are compared by
+  std::vector<CostTerm> terms;  // what `seconds` is made of, largest overlap already resolved
+  double memory_bytes = 0;      // traffic to and from device memory
+  double cache_bytes = 0;       // traffic from the shared cache
 };
 
 struct Candidate {
@@ -41,7 +42,7 @@ struct Candidate {
 struct Decomposition {
   std::int64_t tiles_m = 0;  // of the first group
   std::int64_t tiles_n = 0;
-  std::int64_t tiles = 0;    // of all groups
+  std::int64_t tiles = 0;  // of all groups
   std::int64_t stream_k_tiles = 0;
   std::int64_t data_parallel_tiles = 0;
   std::int64_t iterations_per_tile = 0;  // of the first group
@@ -70,7 +71,8 @@ struct PlanOptions {
   std::optional<ScheduleKind> schedule;
   std::optional<int> workers;
   std::optional<int> splits;
-  std::optional<TileConfig> tile;  // block_m, block_n and block_k are honoured; 0 elsewhere is "choose"
+  std::optional<TileConfig>
+      tile;  // block_m, block_n and block_k are honoured; 0 elsewhere is "choose"
   std::optional<TileOrderChoice> order;
   bool two_tile = true;
   std::optional<std::string> kernel;  // a catalogue name, e.g. to force an instruction set
@@ -81,10 +83,11 @@ struct PlanOptions {
 
 // Pure: the same arguments give the same plan, anywhere. Throws Error(invalid_argument) or, where
 // no candidate is left, Error(unsupported) with the reasons.
-Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions& options = {});
+TESSERA_API Plan make_plan(const Problem& problem, const Machine& machine,
+                           const PlanOptions& options = {});
 
-std::string to_json(const Plan& plan);
+TESSERA_API std::string to_json(const Plan& plan);
 // Refuses another schema version, naming both.
-Plan plan_from_json(std::string_view text);
+TESSERA_API Plan plan_from_json(std::string_view text);
 
 }  // namespace tessera

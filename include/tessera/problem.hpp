@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/element_type.hpp"
+#include "tessera/export.hpp"
 #include "tessera/matrix_view.hpp"
 
 namespace tessera {
@@ -35,10 +36,10 @@ struct Epilogue {
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
 };
 
-std::string_view name_of(BiasAxis axis);
-std::string_view name_of(Activation activation);
-BiasAxis bias_axis_from_name(std::string_view name);
-Activation activation_from_name(std::string_view name);
+TESSERA_API std::string_view name_of(BiasAxis axis);
+TESSERA_API std::string_view name_of(Activation activation);
+TESSERA_API BiasAxis bias_axis_from_name(std::string_view name);
+TESSERA_API Activation activation_from_name(std::string_view name);
 
 // How an operand lies in memory, as far as it decides which kernels can read it.
 enum class Major : std::uint8_t {
@@ -56,8 +57,8 @@ struct OperandLayout {
   friend bool operator==(const OperandLayout&, const OperandLayout&) = default;
 };
 
-std::string_view name_of(Major major);
-Major major_from_name(std::string_view name);
+TESSERA_API std::string_view name_of(Major major);
+TESSERA_API Major major_from_name(std::string_view name);
 
 struct Problem {
   GemmTypes types;
@@ -70,10 +71,10 @@ struct Problem {
 };
 
 // A dense problem of row-major, well aligned operands.
-Problem dense_problem(GemmShape shape, GemmTypes types = {});
+TESSERA_API Problem dense_problem(GemmShape shape, GemmTypes types = {});
 
 // 2·m·n·k summed over the groups.
-double flops_of(const Problem& problem);
+TESSERA_API double flops_of(const Problem& problem);
 
 // The data of one group. C is read only where beta ≠ 0, and must not overlap A, B or the bias.
 struct Operands {
@@ -85,6 +86,7 @@ struct Operands {
 
 // The Problem that the given operands pose. Throws Error(invalid_argument) where shapes, types,
 // strides or pointers are wrong (core/validate.cpp lists the rules).
-Problem describe(std::span<const Operands> groups, double alpha, double beta, Epilogue epilogue);
+TESSERA_API Problem describe(std::span<const Operands> groups, double alpha, double beta,
+                             Epilogue epilogue);
 
 }  // namespace tessera

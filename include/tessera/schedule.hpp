@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "tessera/export.hpp"
+
 namespace tessera {
 
 enum class ScheduleKind : std::uint8_t {
@@ -23,20 +25,20 @@ struct Schedule {
   int splits = 1;        // split_k only
   bool two_tile = true;  // hybrid only: stream-K workers get between one and two tiles of work
   TileOrder order = TileOrder::linear;
-  int group_m = 8;       // swizzle only: tile rows that are walked together
+  int group_m = 8;  // swizzle only: tile rows that are walked together
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-std::string_view name_of(ScheduleKind kind);
-std::string_view name_of(TileOrder order);
-ScheduleKind schedule_kind_from_name(std::string_view name);
+TESSERA_API std::string_view name_of(ScheduleKind kind);
+TESSERA_API std::string_view name_of(TileOrder order);
+TESSERA_API ScheduleKind schedule_kind_from_name(std::string_view name);
 
 struct TileOrderChoice {
   TileOrder order = TileOrder::linear;
   int group_m = 8;
 };
 // "linear", "hilbert", "swizzle" or "swizzle(4)".
-TileOrderChoice tile_order_from_name(std::string_view text);
+TESSERA_API TileOrderChoice tile_order_from_name(std::string_view text);
 
 }  // namespace tessera

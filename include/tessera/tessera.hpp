@@ -13,6 +13,7 @@
 
 #include "tessera/element_type.hpp"
 #include "tessera/error.hpp"
+#include "tessera/export.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/matrix_view.hpp"
 #include "tessera/plan.hpp"
@@ -23,34 +24,37 @@
 namespace tessera {
 
 struct RunOptions {
-  // Threads for this call on a CPU; 0 takes the machine's workers. The result does not depend on it.
+  // Threads for this call on a CPU; 0 takes the machine's workers. The result does not depend on
+  // it.
   int threads = 0;
   // A cudaStream_t for a plan made for a GPU; null is the legacy default stream.
   void* stream = nullptr;
   // Memory of at least workspace_bytes(plan), for the duration of the call (GPU: until the work on
-  // the stream is done, device memory that initialize_workspace has prepared). Null lets the library
-  // keep one per thread (CPU) or per device and stream (GPU).
+  // the stream is done, device memory that initialize_workspace has prepared). Null lets the
+  // library keep one per thread (CPU) or per device and stream (GPU).
   void* workspace = nullptr;
   std::size_t workspace_size = 0;
 };
 
-// Runs a plan on operands, one per group, in the order of plan.problem.groups. CPU: returns when C is
-// written. GPU: returns when the work is queued on the stream. Throws Error before anything is
+// Runs a plan on operands, one per group, in the order of plan.problem.groups. CPU: returns when C
+// is written. GPU: returns when the work is queued on the stream. Throws Error before anything is
 // written if the operands do not fit the plan.
-void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& options = {});
+TESSERA_API void run(const Plan& plan, std::span<const Operands> groups,
+                     const RunOptions& options = {});
 
 // Bytes that `run` needs; the same function sizes the library's own workspace.
-std::size_t workspace_bytes(const Plan& plan);
+TESSERA_API std::size_t workspace_bytes(const Plan& plan);
 
 // C ← activation(alpha·A·B + beta·C + bias) on the host. beta = 0 never reads C.
-void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
-          const Epilogue& epilogue = {}, ConstVectorView bias = {}, const RunOptions& options = {});
+TESSERA_API void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
+                      const Epilogue& epilogue = {}, ConstVectorView bias = {},
+                      const RunOptions& options = {});
 
 // Many products of any sizes in one schedule.
-void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
-                  const Epilogue& epilogue = {}, const RunOptions& options = {});
+TESSERA_API void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
+                              const Epilogue& epilogue = {}, const RunOptions& options = {});
 
 // "0.1.0"
-const char* version();
+TESSERA_API const char* version();
 
 }  // namespace tessera
