@@ -1,12 +1,12 @@
 // The fix-up: how the partial sums of a tile that several WorkItems share become one.
 //
-// Nobody waits. Each peer publishes its partial tile in its workspace slot and then counts itself in;
-// whoever counts in last finds all others' partials published, and carries on with the sum. So there
-// is nothing to dead-lock, whichever workers run, in whatever order, and no start ticket, flag or
-// epoch to keep. The last to arrive also sets the counter back to zero for the next launch. Bits do
-// not depend on who was last: the additions form a tree over the peers' numbers, fixed by `peers`
-// alone, and a peer's own partial takes its place in the order whether it comes from registers or
-// from its slot.
+// Nobody waits. Each peer publishes its partial tile in its workspace slot and then counts itself
+// in; whoever counts in last finds all others' partials published, and carries on with the sum. So
+// there is nothing to dead-lock, whichever workers run, in whatever order, and no start ticket,
+// flag or epoch to keep. The last to arrive also sets the counter back to zero for the next launch.
+// Bits do not depend on who was last: the additions form a tree over the peers' numbers, fixed by
+// `peers` alone, and a peer's own partial takes its place in the order whether it comes from
+// registers or from its slot.
 //
 // A node of the tree adds up to kFixupFanIn children, so that a tile with a hundred peers is summed
 // by many of them side by side. docs/schedules.md has the picture and what else was considered.
@@ -20,8 +20,8 @@
 namespace tessera {
 
 inline constexpr std::int32_t kFixupFanIn = 8;
-// Levels of the deepest tree: 8^4 = 4096 peers share a tile at most.
-inline constexpr std::int32_t kFixupLevels = 4;
+// Levels of the deepest tree. 8^6 = 262144 covers kMaxWorkers and kMaxSplits (check.hpp).
+inline constexpr std::int32_t kFixupLevels = 6;
 
 // One peer's way up the tree:
 //

@@ -21,7 +21,9 @@ struct GroupExtent {
   TESSERA_HD std::int64_t tiles() const { return static_cast<std::int64_t>(grid_m) * grid_n; }
 };
 
-TESSERA_HD inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+TESSERA_HD inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 // The extent of an m×n×k product that follows `tiles_before` and `iterations_before`.
 TESSERA_HD inline GroupExtent make_extent(std::int64_t m, std::int64_t n, std::int64_t k,

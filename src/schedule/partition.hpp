@@ -8,8 +8,8 @@
 //   stream region: the first `stream_tiles` tiles, cut into one nearly equal run per worker;
 //   unit region:   the remaining tiles, each in `splits` nearly equal pieces, dealt round robin.
 //
-// data_parallel is no stream region and splits = 1; split_k(s) is splits = s; stream_k is all stream;
-// hybrid is a stream region for the partial wave and whole tiles after it.
+// data_parallel is no stream region and splits = 1; split_k(s) is splits = s; stream_k is all
+// stream; hybrid is a stream region for the partial wave and whole tiles after it.
 #pragma once
 
 #include <cstdint>
@@ -77,8 +77,8 @@ TESSERA_HD inline Partition make_partition(const Schedule& schedule, const Itera
 }
 
 // Workspace a partition needs: slots, each one tile of accumulators, and arrival counters (for each
-// level of the fix-up tree; see fixup.hpp). A stream worker leaves at most two partial tiles behind,
-// one at each end of its run.
+// level of the fix-up tree; see fixup.hpp). A stream worker leaves at most two partial tiles
+// behind, one at each end of its run.
 TESSERA_HD inline std::int64_t partial_slots(const Partition& partition, std::int64_t tiles) {
   const std::int64_t stream = partition.stream_tiles > 0 ? 2LL * partition.workers : 0;
   const std::int64_t split = partition.splits > 1 ? tiles * partition.splits : 0;
@@ -146,7 +146,8 @@ class WorkItems {
       item_.k_begin = static_cast<std::int32_t>(position_ - tile_begin);
       item_.k_end = static_cast<std::int32_t>(piece_end - tile_begin);
       const std::int64_t first = item_.k_begin == 0 ? worker_ : partition_.run_owner(tile_begin);
-      const std::int64_t last = piece_end == tile_end ? worker_ : partition_.run_owner(tile_end - 1);
+      const std::int64_t last =
+          piece_end == tile_end ? worker_ : partition_.run_owner(tile_end - 1);
       item_.peers = static_cast<std::int32_t>(last - first + 1);
       item_.peer = static_cast<std::int32_t>(worker_ - first);
       item_.counter = first;
@@ -182,8 +183,8 @@ class WorkItems {
     }
 
     TESSERA_HD void place(std::int32_t group, const GroupExtent& extent, std::int64_t in_group) {
-      const TileCoord at = tile_at(partition_.order, partition_.group_m, in_group, extent.grid_m,
-                                   extent.grid_n);
+      const TileCoord at =
+          tile_at(partition_.order, partition_.group_m, in_group, extent.grid_m, extent.grid_n);
       item_.group = group;
       item_.tile_m = at.m;
       item_.tile_n = at.n;

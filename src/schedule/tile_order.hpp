@@ -1,5 +1,5 @@
-// Tile orders: which output tile the t-th one is. Neighbours in time should share blocks of A and B,
-// so that the shared cache serves them (plan/traffic.hpp counts the blocks).
+// Tile orders: which output tile the t-th one is. Neighbours in time should share blocks of A and
+// B, so that the shared cache serves them (plan/traffic.hpp counts the blocks).
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,21 @@ struct Vec {
   std::int32_t m = 0;
   std::int32_t n = 0;
 };
-TESSERA_HD inline Vec operator+(Vec p, Vec q) { return {p.m + q.m, p.n + q.n}; }
-TESSERA_HD inline Vec operator-(Vec p, Vec q) { return {p.m - q.m, p.n - q.n}; }
-TESSERA_HD inline Vec operator-(Vec p) { return {-p.m, -p.n}; }
-TESSERA_HD inline Vec operator*(Vec p, std::int32_t f) { return {p.m * f, p.n * f}; }
-TESSERA_HD inline Vec half(Vec p) { return {p.m >> 1, p.n >> 1}; }
+TESSERA_HD inline Vec operator+(Vec p, Vec q) {
+  return {p.m + q.m, p.n + q.n};
+}
+TESSERA_HD inline Vec operator-(Vec p, Vec q) {
+  return {p.m - q.m, p.n - q.n};
+}
+TESSERA_HD inline Vec operator-(Vec p) {
+  return {-p.m, -p.n};
+}
+TESSERA_HD inline Vec operator*(Vec p, std::int32_t f) {
+  return {p.m * f, p.n * f};
+}
+TESSERA_HD inline Vec half(Vec p) {
+  return {p.m >> 1, p.n >> 1};
+}
 // Vectors here lie along one axis, so their length is the sum of their coordinates' magnitudes.
 TESSERA_HD inline std::int32_t length(Vec p) {
   return (p.m < 0 ? -p.m : p.m) + (p.n < 0 ? -p.n : p.n);
@@ -34,10 +44,10 @@ TESSERA_HD inline Vec direction(Vec p) {
 }
 
 // A Hilbert-like curve over a rectangle of any size. The rectangle has one corner at `at` and is
-// spanned by `along` (the curve's net direction) and `across`. A long rectangle is cut into two along
-// its direction; any other into three: up, along, and down again. Each step descends into the part
-// that holds tile t, so the loop takes O(log(grid)) steps. (Idea: J. Červený's generalised Hilbert
-// curve.)
+// spanned by `along` (the curve's net direction) and `across`. A long rectangle is cut into two
+// along its direction; any other into three: up, along, and down again. Each step descends into the
+// part that holds tile t, so the loop takes O(log(grid)) steps. (Idea: J. Červený's generalised
+// Hilbert curve.)
 TESSERA_HD inline TileCoord hilbert(std::int64_t t, std::int32_t grid_m, std::int32_t grid_n) {
   Vec at{0, 0};
   Vec along = grid_n >= grid_m ? Vec{0, grid_n} : Vec{grid_m, 0};
@@ -46,7 +56,8 @@ TESSERA_HD inline TileCoord hilbert(std::int64_t t, std::int32_t grid_m, std::in
     Vec along_half = half(along);
     Vec across_half = half(across);
     if (2 * length(along) > 3 * length(across)) {
-      if (length(along_half) % 2 != 0 && length(along) > 2) along_half = along_half + direction(along);
+      if (length(along_half) % 2 != 0 && length(along) > 2)
+        along_half = along_half + direction(along);
       const std::int64_t first = static_cast<std::int64_t>(length(along_half)) * length(across);
       if (t < first) {
         along = along_half;

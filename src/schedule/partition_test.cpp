@@ -1,0 +1,173 @@
+// The worked examples of the iteration space, and properties that every schedule must have.
+#include "schedule/partition.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <vector>
+
+#include "schedule/grouped.hpp"
+#include "schedule/simulator.hpp"
+#include "tessera/problem.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr TileConfig kTile{.block_m = 128, .block_n = 128, .block_k = 32};
+
+Schedule hybrid(int workers, bool two_tile) {
+  return {.kind = ScheduleKind::hybrid, .workers = workers, .two_tile = two_tile};
+}
+
+struct HybridExample {
+  std::int64_t k;
+  int workers;
+  bool two_tile;
+  std::int64_t stream_tiles;
+  std::int64_t whole_tiles;
+  std::int64_t iterations_per_tile;
+  std::int64_t stream_iterations;
+  std::int64_t per_worker;
+  std::int64_t left_over;
+};
+
+class HybridExamples : public testing::TestWithParam<HybridExample> {};
+
+TEST_P(HybridExamples, Decomposes1536x1792) {
+  const HybridExample& e = GetParam();
+  const std::vector<GemmShape> groups = {{1536, 1792, e.k}};
+  const HostIterationSpace line(groups, kTile);
+  const Partition partition = make_partition(hybrid(e.workers, e.two_tile), line);
+  EXPECT_EQ(line.space().tiles, 168);
+  EXPECT_EQ(line.space().groups[0].grid_m, 12);
+  EXPECT_EQ(line.space().groups[0].grid_n, 14);
+  EXPECT_EQ(line.space().groups[0].iterations, e.iterations_per_tile);
+  EXPECT_EQ(partition.stream_tiles, e.stream_tiles);
+  EXPECT_EQ(line.space().tiles - partition.stream_tiles, e.whole_tiles);
+  EXPECT_EQ(partition.stream_iterations, e.stream_iterations);
+  EXPECT_EQ(partition.stream_iterations / e.workers, e.per_worker);
+  EXPECT_EQ(partition.stream_iterations % e.workers, e.left_over);
+}
+
+INSTANTIATE_TEST_SUITE_P(WorkedExamples, HybridExamples,
+                         testing::Values(HybridExample{32000, 84, true, 84, 84, 1000, 84000, 1000,
+                                                       0},
+                                         HybridExample{6016, 82, true, 86, 82, 188, 16168, 197, 14},
+                                         HybridExample{6016, 82, false, 4, 164, 188, 752, 9, 14},
+                                         HybridExample{6016, 84, true, 84, 84, 188, 15792, 188, 0},
+                                         HybridExample{6016, 84, false, 0, 168, 188, 0, 0, 0}));
+
+TEST(Partition, DealsAGroupRoundRobinAcrossItsBoundary) {
+  const std::vector<GemmShape> groups = {{192, 320, 128}, {256, 448, 192}};
+  const HostIterationSpace line(groups, {.block_m = 64, .block_n = 64, .block_k = 64});
+  const Partition partition =
+      make_partition({.kind = ScheduleKind::data_parallel, .workers = 6}, line);
+  ASSERT_EQ(line.space().tiles, 15 + 28);
+  for (int worker = 0; worker < 6; ++worker) {
+    std::int64_t expected = worker;
+    for (const WorkItem& item : items_of(line, partition, worker)) {
+      const GroupExtent& extent = line.space().groups[item.group];
+      EXPECT_EQ(extent.first_tile + item.tile_m * extent.grid_n + item.tile_n, expected);
+      EXPECT_EQ(item.group, expected < 15 ? 0 : 1);
+      EXPECT_EQ(item.k_end, item.group == 0 ? 2 : 3);
+      expected += 6;
+    }
+    EXPECT_GE(expected, line.space().tiles);
+  }
+}
+
+TEST(Partition, GivesAnEmptyProductOneIterationPerTile) {
+  const std::vector<GemmShape> groups = {{0, 5, 9}, {130, 10, 0}, {7, 0, 3}};
+  const HostIterationSpace line(groups, kTile);
+  EXPECT_EQ(line.space().tiles, 2);
+  EXPECT_EQ(line.space().iterations, 2);
+  const Partition partition = make_partition({.kind = ScheduleKind::stream_k, .workers = 1}, line);
+  int items = 0;
+  for (const WorkItem& item : items_of(line, partition, 0)) {
+    EXPECT_EQ(item.group, 1);
+    EXPECT_TRUE(item.is_whole_tile());
+    ++items;
+  }
+  EXPECT_EQ(items, 2);
+}
+
+TEST(Partition, HasNoItemsWhereThereIsNoWork) {
+  for (const std::vector<GemmShape>& groups :
+       {std::vector<GemmShape>{}, std::vector<GemmShape>{{0, 0, 0}, {0, 7, 7}}}) {
+    const HostIterationSpace line(groups, kTile);
+    for (const auto kind : {ScheduleKind::data_parallel, ScheduleKind::split_k,
+                            ScheduleKind::stream_k, ScheduleKind::hybrid}) {
+      const Partition partition = make_partition({.kind = kind, .workers = 3, .splits = 2}, line);
+      for (int worker = 0; worker < 3; ++worker) {
+        for ([[maybe_unused]] const WorkItem& item : items_of(line, partition, worker)) {
+          ADD_FAILURE() << "an item without work";
+        }
+      }
+    }
+  }
+}
+
+rc::Gen<GemmShape> any_shape() {
+  // One size in four is small enough to be 0, 1 or a partial tile.
+  const auto size =
+      rc::gen::weightedOneOf<int>({{1, rc::gen::inRange(0, 3)}, {3, rc::gen::inRange(0, 40)}});
+  return rc::gen::build<GemmShape>(rc::gen::set(&GemmShape::m, rc::gen::cast<std::int64_t>(size)),
+                                   rc::gen::set(&GemmShape::n, rc::gen::cast<std::int64_t>(size)),
+                                   rc::gen::set(&GemmShape::k, rc::gen::cast<std::int64_t>(size)));
+}
+
+Schedule any_schedule() {
+  Schedule schedule;
+  schedule.kind = *rc::gen::element(ScheduleKind::data_parallel, ScheduleKind::split_k,
+                                    ScheduleKind::stream_k, ScheduleKind::hybrid);
+  schedule.workers = *rc::gen::inRange(1, 40);
+  schedule.splits = *rc::gen::inRange(1, 12);
+  schedule.two_tile = *rc::gen::arbitrary<bool>();
+  schedule.order = *rc::gen::element(TileOrder::linear, TileOrder::swizzle, TileOrder::hilbert);
+  schedule.group_m = *rc::gen::inRange(1, 9);
+  return schedule;
+}
+
+RC_GTEST_PROP(Schedules, AreSoundUnderAnyInterleaving, ()) {
+  const auto groups = *rc::gen::container<std::vector<GemmShape>>(any_shape());
+  const TileConfig tile{.block_m = *rc::gen::inRange(1, 9),
+                        .block_n = *rc::gen::inRange(1, 9),
+                        .block_k = *rc::gen::inRange(1, 9)};
+  const Schedule schedule = any_schedule();
+  const HostIterationSpace line(groups, tile);
+  const Partition partition = make_partition(schedule, line);
+  const Simulation simulation{
+      .order = *rc::gen::element(StartOrder::ascending, StartOrder::descending, StartOrder::random),
+      .resident = *rc::gen::inRange(0, 6),
+      .seed = *rc::gen::arbitrary<std::uint64_t>(),
+      .lock_step = *rc::gen::arbitrary<bool>()};
+  const SimulationResult result = simulate(line, partition, simulation);
+  RC_ASSERT(result.fault == "");
+}
+
+RC_GTEST_PROP(Schedules, StreamKLevelsTheLoad, ()) {
+  const auto groups = *rc::gen::container<std::vector<GemmShape>>(any_shape());
+  const int workers = *rc::gen::inRange(1, 40);
+  const HostIterationSpace line(groups, {.block_m = 4, .block_n = 4, .block_k = 4});
+  const Partition partition =
+      make_partition({.kind = ScheduleKind::stream_k, .workers = workers}, line);
+  const SimulationResult result = simulate(line, partition, {});
+  RC_ASSERT(result.fault == "");
+  RC_ASSERT(result.longest_run == ceil_div(line.space().iterations, workers));
+}
+
+TEST(Schedules, SumATileOfManyPeersAsATree) {
+  // One tile, 132 peers: the shape of 128×128×131072 on an H200.
+  const std::vector<GemmShape> groups = {{128, 128, 131072}};
+  const HostIterationSpace line(groups, {.block_m = 128, .block_n = 128, .block_k = 64});
+  const Partition partition =
+      make_partition({.kind = ScheduleKind::stream_k, .workers = 132}, line);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const SimulationResult result =
+        simulate(line, partition, {.order = StartOrder::random, .resident = 17, .seed = seed});
+    EXPECT_EQ(result.fault, "");
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,261 @@
+#include "schedule/simulator.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "schedule/fixup.hpp"
+
+namespace tessera {
+namespace {
+
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What a partial sum holds: a stretch of one tile's iterations. Stretches are only ever joined end
+// to end, so a sum that is out of order or has a hole cannot be formed.
+struct Stretch {
+  std::int64_t tile = -1;
+  std::int32_t k_begin = 0;
+  std::int32_t k_end = 0;
+};
+
+struct Slot {
+  Stretch content;
+  bool needed = false;  // published, and not yet read
+};
+
+class Workspace {
+ public:
+  Workspace(std::int64_t slots, std::int64_t counters)
+      : slots_(static_cast<std::size_t>(slots)),
+        counters_(static_cast<std::size_t>(counters * kFixupLevels)) {}
+
+  void publish(std::int64_t index, const Stretch& stretch) {
+    Slot& slot = at(index);
+    if (slot.needed)
+      throw Fault("slot " + std::to_string(index) + " overwritten before it was read");
+    slot = {stretch, true};
+  }
+  Stretch take(std::int64_t index) {
+    Slot& slot = at(index);
+    if (!slot.needed)
+      throw Fault("slot " + std::to_string(index) + " read before it was published");
+    slot.needed = false;
+    return slot.content;
+  }
+  std::int32_t& counter(std::int64_t index) {
+    if (index < 0 || index >= std::ssize(counters_)) {
+      throw Fault("counter " + std::to_string(index) + " outside the workspace");
+    }
+    return counters_[static_cast<std::size_t>(index)];
+  }
+  void check_clean() const {
+    if (std::ranges::any_of(slots_, &Slot::needed)) throw Fault("a partial tile was never summed");
+    if (std::ranges::any_of(counters_, [](std::int32_t c) { return c != 0; })) {
+      throw Fault("an arrival counter was not set back to zero");
+    }
+  }
+
+ private:
+  Slot& at(std::int64_t index) {
+    if (index < 0 || index >= std::ssize(slots_)) {
+      throw Fault("slot " + std::to_string(index) + " outside the workspace");
+    }
+    return slots_[static_cast<std::size_t>(index)];
+  }
+  std::vector<Slot> slots_;
+  std::vector<std::int32_t> counters_;
+};
+
+// Everything the workers share.
+struct World {
+  const IterationSpace& space;
+  std::int64_t counters;
+  Workspace workspace;
+  std::vector<bool> finished;
+  SimulationResult result;
+
+  std::int64_t tile_number(const WorkItem& item) const {
+    // The tile order only permutes tiles within a group, so any numbering of the grid serves.
+    const GroupExtent& extent = space.groups[item.group];
+    if (item.tile_m < 0 || item.tile_m >= extent.grid_m || item.tile_n < 0 ||
+        item.tile_n >= extent.grid_n) {
+      throw Fault("a tile outside group " + std::to_string(item.group) + "'s grid");
+    }
+    return extent.first_tile + static_cast<std::int64_t>(item.tile_m) * extent.grid_n + item.tile_n;
+  }
+
+  void finish(const WorkItem& item, const Stretch& sum) {
+    if (sum.k_begin != 0 || sum.k_end != space.groups[item.group].iterations) {
+      throw Fault("tile " + std::to_string(sum.tile) + " finished with iterations [" +
+                  std::to_string(sum.k_begin) + ", " + std::to_string(sum.k_end) + ") of " +
+                  std::to_string(space.groups[item.group].iterations));
+    }
+    auto done = finished[static_cast<std::size_t>(sum.tile)];
+    if (done) throw Fault("tile " + std::to_string(sum.tile) + " finished twice");
+    finished[static_cast<std::size_t>(sum.tile)] = true;
+  }
+};
+
+// One worker, advanced in the steps that other workers' steps may fall between.
+class Worker {
+ public:
+  Worker(World& world, const Partition& partition, std::int32_t number)
+      : world_(world), position_(world.space, partition, number) {}
+
+  bool done() const { return !(position_ != WorkItems::End{}); }
+  std::int64_t iterations() const { return iterations_; }
+
+  void advance() {
+    ++world_.result.steps;
+    switch (phase_) {
+      case Phase::multiply:
+        return multiply();
+      case Phase::publish:
+        return publish();
+      case Phase::arrive:
+        return arrive();
+      case Phase::sum:
+        return sum();
+    }
+  }
+
+ private:
+  enum class Phase { multiply, publish, arrive, sum };
+
+  const WorkItem& item() const { return *position_; }
+
+  void next_item() {
+    ++position_;
+    phase_ = Phase::multiply;
+  }
+
+  void multiply() {
+    iterations_ += item().k_end - item().k_begin;
+    sum_ = {world_.tile_number(item()), item().k_begin, item().k_end};
+    step_.emplace(item().peer, item().peers);
+    continue_or_finish();
+  }
+
+  void continue_or_finish() {
+    if (step_->valid()) {
+      phase_ = Phase::publish;
+      return;
+    }
+    world_.finish(item(), sum_);
+    next_item();
+  }
+
+  std::int32_t& counter() {
+    return world_.workspace.counter(step_->counter(item(), world_.counters));
+  }
+
+  // A peer that finds all others arrived keeps its partial in registers.
+  void publish() {
+    published_ = counter() != step_->children() - 1;
+    if (published_) {
+      world_.workspace.publish(item().slot(step_->peer()), sum_);
+      ++world_.result.published;
+    }
+    phase_ = published_ ? Phase::arrive : Phase::sum;
+  }
+
+  void arrive() {
+    if (++counter() < step_->children()) {
+      next_item();
+      return;
+    }
+    phase_ = Phase::sum;
+  }
+
+  void sum() {
+    counter() = 0;
+    Stretch total{sum_.tile, -1, -1};
+    for (std::int32_t c = 0; c < step_->children(); ++c) {
+      const bool mine = c == step_->my_child();
+      const Stretch term =
+          mine && !published_ ? sum_ : world_.workspace.take(item().slot(step_->child(c)));
+      if (term.tile != total.tile) throw Fault("a slot holds another tile's partial sum");
+      if (c == 0) {
+        total.k_begin = term.k_begin;
+      } else if (term.k_begin != total.k_end) {
+        throw Fault("tile " + std::to_string(total.tile) + " summed with a hole or an overlap");
+      }
+      total.k_end = term.k_end;
+    }
+    sum_ = total;
+    step_->up();
+    continue_or_finish();
+  }
+
+  World& world_;
+  WorkItems::Iterator position_;
+  Phase phase_ = Phase::multiply;
+  Stretch sum_;
+  std::optional<FixupStep> step_;
+  bool published_ = false;
+  std::int64_t iterations_ = 0;
+};
+
+std::vector<std::int32_t> start_order(const Partition& partition, const Simulation& simulation,
+                                      std::mt19937_64& random) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(partition.workers));
+  for (std::int32_t w = 0; w < partition.workers; ++w) order[static_cast<std::size_t>(w)] = w;
+  if (simulation.order == StartOrder::descending) std::ranges::reverse(order);
+  if (simulation.order == StartOrder::random) std::ranges::shuffle(order, random);
+  return order;
+}
+
+void run_workers(World& world, const Partition& partition, const Simulation& simulation) {
+  std::mt19937_64 random(simulation.seed);
+  const std::vector<std::int32_t> order = start_order(partition, simulation, random);
+  const std::size_t limit =
+      simulation.resident > 0 ? static_cast<std::size_t>(simulation.resident) : order.size();
+
+  std::vector<std::unique_ptr<Worker>> residents;
+  std::size_t started = 0;
+  std::size_t turn = 0;
+  const auto admit = [&] {
+    while (residents.size() < limit && started < order.size()) {
+      residents.push_back(std::make_unique<Worker>(world, partition, order[started++]));
+    }
+  };
+  for (admit(); !residents.empty(); admit()) {
+    const std::size_t index = (simulation.lock_step ? turn++ : random()) % residents.size();
+    Worker& worker = *residents[index];
+    if (!worker.done()) worker.advance();
+    if (worker.done()) {
+      world.result.longest_run = std::max(world.result.longest_run, worker.iterations());
+      residents.erase(residents.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+  }
+}
+
+}  // namespace
+
+SimulationResult simulate(const IterationSpace& space, const Partition& partition,
+                          const Simulation& simulation) {
+  World world{
+      space,
+      arrival_counters(partition, space.tiles),
+      Workspace(partial_slots(partition, space.tiles), arrival_counters(partition, space.tiles)),
+      std::vector<bool>(static_cast<std::size_t>(space.tiles)),
+      {}};
+  try {
+    run_workers(world, partition, simulation);
+    world.workspace.check_clean();
+    if (!std::ranges::all_of(world.finished, [](bool done) { return done; })) {
+      throw Fault("a tile was never finished");
+    }
+  } catch (const Fault& fault) {
+    world.result.fault = fault.what();
+  }
+  return world.result;
+}
+
+}  // namespace tessera
