@@ -33,6 +33,8 @@ void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, Matri
   grouped_gemm(alpha, {&operands, 1}, beta, epilogue, options);
 }
 
-const char* version() { return TESSERA_VERSION; }
+const char* version() {
+  return TESSERA_VERSION;
+}
 
 }  // namespace tessera

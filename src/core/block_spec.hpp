@@ -1,5 +1,5 @@
-// A BlockSpec says how a grid of work cuts an operand into blocks: the block's shape, and which block
-// a grid point touches. The traffic model counts with it, the CPU packs by it, and the TMA
+// A BlockSpec says how a grid of work cuts an operand into blocks: the block's shape, and which
+// block a grid point touches. The traffic model counts with it, the CPU packs by it, and the TMA
 // descriptors are filled from it, so the three cannot disagree.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The catalogue: every kernel that is compiled into the library, one row each. The planner enumerates
-// it, the dispatchers look kernels up in it by name, and nothing else lists kernels.
+// The catalogue: every kernel that is compiled into the library, one row each. The planner
+// enumerates it, the dispatchers look kernels up in it by name, and nothing else lists kernels.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ struct KernelEntry {
   ElementType b = ElementType::f32;
   // GPU: complete. CPU: mr and nr; the planner chooses the blocks, which any multiple may be.
   TileConfig tile;
-  bool needs_tma = false;     // A, B and C must satisfy the tensor memory accelerator
-  std::string_view wins_at;   // what it is here for
+  bool needs_tma = false;    // A, B and C must satisfy the tensor memory accelerator
+  std::string_view wins_at;  // what it is here for
 };
 
 // All kernels, best first within a device; the reference ends the list.

@@ -25,16 +25,20 @@ constexpr std::array kTypes = {
 
 using enum ElementType;
 constexpr std::array kProducts = {
-    GemmTypes{f64, f64, f64},    GemmTypes{f32, f32, f32},   GemmTypes{f16, f16, f16},
-    GemmTypes{f16, f16, f32},    GemmTypes{bf16, bf16, bf16}, GemmTypes{bf16, bf16, f32},
-    GemmTypes{i8, i8, i32},      GemmTypes{u8, i8, i32},
+    GemmTypes{f64, f64, f64}, GemmTypes{f32, f32, f32},    GemmTypes{f16, f16, f16},
+    GemmTypes{f16, f16, f32}, GemmTypes{bf16, bf16, bf16}, GemmTypes{bf16, bf16, f32},
+    GemmTypes{i8, i8, i32},   GemmTypes{u8, i8, i32},
 };
 
 }  // namespace
 
-int size_of(ElementType type) { return kTypes[static_cast<std::size_t>(type)].size; }
+int size_of(ElementType type) {
+  return kTypes[static_cast<std::size_t>(type)].size;
+}
 
-std::string_view name_of(ElementType type) { return kTypes[static_cast<std::size_t>(type)].name; }
+std::string_view name_of(ElementType type) {
+  return kTypes[static_cast<std::size_t>(type)].name;
+}
 
 ElementType element_type_from_name(std::string_view name) {
   return value_from_name<&TypeRow::type>("type", kTypes, name);

@@ -70,8 +70,8 @@ ScheduleKind schedule_kind_from_name(std::string_view name) {
 TileOrderChoice tile_order_from_name(std::string_view text) {
   TileOrderChoice choice;
   const std::size_t open = text.find('(');
-  choice.order = value_from_name<&Named<TileOrder>::value>("order", kTileOrders,
-                                                           text.substr(0, open));
+  choice.order =
+      value_from_name<&Named<TileOrder>::value>("order", kTileOrders, text.substr(0, open));
   if (open == std::string_view::npos) return choice;
 
   const std::string_view argument = text.substr(open + 1);
@@ -79,8 +79,9 @@ TileOrderChoice tile_order_from_name(std::string_view text) {
       std::from_chars(argument.data(), argument.data() + argument.size(), choice.group_m);
   const bool closed = end + 1 == argument.data() + argument.size() && *end == ')';
   if (choice.order != TileOrder::swizzle || error != std::errc() || !closed || choice.group_m < 1) {
-    throw Error(ErrorCode::invalid_argument, "order", "be linear, hilbert, swizzle or swizzle(ROWS)",
-                "'" + std::string(text) + "'", "give a positive number of rows, as in swizzle(8)");
+    throw Error(ErrorCode::invalid_argument, "order",
+                "be linear, hilbert, swizzle or swizzle(ROWS)", "'" + std::string(text) + "'",
+                "give a positive number of rows, as in swizzle(8)");
   }
   return choice;
 }

@@ -77,13 +77,13 @@ void check_no_overlap(std::span<const NamedView> views) {
       if (!intersect(other->runs, current.runs)) continue;
       const Placed& output = current.source->is_output ? current : *other;
       const Placed& input = current.source->is_output ? *other : current;
-      throw Error(ErrorCode::invalid_argument,
-                  std::string(output.source->name) + " of group " +
-                      std::to_string(output.source->group),
-                  "share no memory with another operand",
-                  "memory that also belongs to " + std::string(input.source->name) + " of group " +
-                      std::to_string(input.source->group),
-                  "write to a matrix of its own, or copy the operand first");
+      throw Error(
+          ErrorCode::invalid_argument,
+          std::string(output.source->name) + " of group " + std::to_string(output.source->group),
+          "share no memory with another operand",
+          "memory that also belongs to " + std::string(input.source->name) + " of group " +
+              std::to_string(input.source->group),
+          "write to a matrix of its own, or copy the operand first");
     }
     open.push_back(&current);
   }

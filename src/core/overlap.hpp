@@ -1,6 +1,6 @@
-// Whether an output shares bytes with another matrix. Sub-matrices of one buffer may interleave, row
-// by row, without sharing a byte (LAPACK does this everywhere), so comparing address ranges is not
-// enough.
+// Whether an output shares bytes with another matrix. Sub-matrices of one buffer may interleave,
+// row by row, without sharing a byte (LAPACK does this everywhere), so comparing address ranges is
+// not enough.
 #pragma once
 
 #include <span>

@@ -151,7 +151,8 @@ Expected expected_element(double alpha, const Operands& o, double beta, const Ep
   const GemmTypes types{o.a.type, o.b.type, o.c.type};
   const Sum sum = sum_element(alpha, o, beta, epilogue, row, col, c_before);
   const double accumulator = unit_roundoff(accumulator_of(types));
-  // k products and their additions, the pieces of the fix-up, and alpha, beta, bias in the epilogue.
+  // k products and their additions, the pieces of the fix-up, and alpha, beta, bias in the
+  // epilogue.
   const double roundings = static_cast<double>(o.a.cols + contributors + 4);
   const double gamma = roundings * accumulator / (1 - roundings * accumulator);
   // Every activation here has a slope below 1.13; evaluating it costs a few roundings more.

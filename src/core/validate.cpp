@@ -32,7 +32,8 @@ std::string types_text(const GemmTypes& types) {
          std::string(name_of(types.c));
 }
 
-// Distinct elements must have distinct addresses, in rows or columns that do not run into each other.
+// Distinct elements must have distinct addresses, in rows or columns that do not run into each
+// other.
 void check_strides(const std::string& name, const ConstMatrixView& view) {
   const bool one_row = view.rows <= 1;
   const bool one_col = view.cols <= 1;
@@ -82,7 +83,8 @@ void check_bias(const std::string& name, const ConstVectorView& bias, const Epil
   if (epilogue.bias == BiasAxis::none) return;
   const std::int64_t needed = epilogue.bias == BiasAxis::row ? shape.m : shape.n;
   if (bias.size != needed) {
-    fail(name, "have one value per " + std::string(name_of(epilogue.bias)) + " of C, " +
+    fail(name,
+         "have one value per " + std::string(name_of(epilogue.bias)) + " of C, " +
              std::to_string(needed),
          std::to_string(bias.size) + " values", "pass a bias of that length");
   }
@@ -132,14 +134,17 @@ OperandLayout common(const OperandLayout& p, const OperandLayout& q) {
   return {p.major == q.major ? p.major : Major::general, std::min(p.alignment, q.alignment)};
 }
 
-bool is_integer(double value) { return std::nearbyint(value) == value; }
+bool is_integer(double value) {
+  return std::nearbyint(value) == value;
+}
 
 }  // namespace
 
 void check_problem(const Problem& problem) {
   if (!is_supported(problem.types)) {
-    fail("types", "be f64·f64→f64, f32·f32→f32, f16·f16→f16 or f32, bf16·bf16→bf16 or f32, "
-                  "i8·i8→i32 or u8·i8→i32",
+    fail("types",
+         "be f64·f64→f64, f32·f32→f32, f16·f16→f16 or f32, bf16·bf16→bf16 or f32, "
+         "i8·i8→i32 or u8·i8→i32",
          types_text(problem.types), "convert the operands");
   }
   for (std::size_t g = 0; g < problem.groups.size(); ++g) {
@@ -216,8 +221,8 @@ Problem describe(std::span<const Operands> groups, double alpha, double beta, Ep
       views.push_back({o.b, "B", g, false});
     }
     if (epilogue.bias != BiasAxis::none) {
-      const ConstMatrixView bias{o.bias.data, 1, o.bias.size, o.bias.size * o.bias.stride,
-                                 o.bias.stride, o.bias.type};
+      const ConstMatrixView bias{
+          o.bias.data, 1, o.bias.size, o.bias.size * o.bias.stride, o.bias.stride, o.bias.type};
       views.push_back({bias, "bias", g, false});
     }
   }

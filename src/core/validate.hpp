@@ -11,8 +11,8 @@ namespace tessera {
 // Sizes, types and epilogue of a Problem. (describe, in the public API, checks operands too.)
 void check_problem(const Problem& problem);
 
-// That operands are what a plan was made for: as many groups, the same shapes, types and epilogue, and
-// layouts that its kernel can read.
+// That operands are what a plan was made for: as many groups, the same shapes, types and epilogue,
+// and layouts that its kernel can read.
 void check_operands_fit(const Problem& planned, std::span<const Operands> groups);
 
 }  // namespace tessera
