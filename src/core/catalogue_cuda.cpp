@@ -1,0 +1,78 @@
+// The compiled CUDA kernels. A worker is a cluster of blocks (one SM each) and block_m×block_n is
+// what the whole cluster computes: 256×256 with cluster_m = 2 is two SMs with 128×256 each that
+// share their blocks of B by multicast.
+#include "core/catalogue.hpp"
+
+#include <array>
+
+namespace tessera {
+namespace {
+
+using enum ElementType;
+
+constexpr TileConfig kPair256x256 = {
+    .block_m = 256, .block_n = 256, .block_k = 64, .stages = 4, .cluster_m = 2, .warpgroups = 2};
+constexpr TileConfig kTile128x256 = {
+    .block_m = 128, .block_n = 256, .block_k = 64, .stages = 4, .warpgroups = 2};
+constexpr TileConfig kTile128x128 = {
+    .block_m = 128, .block_n = 128, .block_k = 64, .stages = 6, .warpgroups = 2};
+constexpr TileConfig kRows64 = {.block_m = 64,
+                                .block_n = 128,
+                                .block_k = 64,
+                                .stages = 8,
+                                .warpgroups = 2,
+                                .swap_operands = true};
+constexpr TileConfig kRows32 = {.block_m = 32,
+                                .block_n = 128,
+                                .block_k = 64,
+                                .stages = 9,
+                                .warpgroups = 2,
+                                .swap_operands = true};
+constexpr TileConfig kRows16 = {.block_m = 16,
+                                .block_n = 128,
+                                .block_k = 64,
+                                .stages = 10,
+                                .warpgroups = 2,
+                                .swap_operands = true};
+
+constexpr std::string_view kPairWins = "large products: the pair reads each block of B once";
+constexpr std::string_view kWideWins = "middle sizes, and few tiles with a long k";
+constexpr std::string_view kSquareWins = "small products and short k, where wide tiles are too few";
+constexpr std::string_view kRows64Wins = "33 to 64 rows: B streams through once, k is split";
+constexpr std::string_view kRows32Wins = "17 to 32 rows: B streams through once, k is split";
+constexpr std::string_view kRows16Wins = "up to 16 rows: B streams through once, k is split";
+
+constexpr KernelEntry sm90(std::string_view name, ElementType type, const TileConfig& tile,
+                           std::string_view wins_at) {
+  return {.name = name,
+          .device = MachineKind::gpu,
+          .architecture = "sm_90",
+          .a = type,
+          .b = type,
+          .tile = tile,
+          .needs_tma = true,
+          .wins_at = wins_at};
+}
+
+constexpr std::array kKernels = {
+    sm90("sm90_bf16_256x256x64_pair", bf16, kPair256x256, kPairWins),
+    sm90("sm90_bf16_128x256x64", bf16, kTile128x256, kWideWins),
+    sm90("sm90_bf16_128x128x64", bf16, kTile128x128, kSquareWins),
+    sm90("sm90_bf16_64x128x64_swapped", bf16, kRows64, kRows64Wins),
+    sm90("sm90_bf16_32x128x64_swapped", bf16, kRows32, kRows32Wins),
+    sm90("sm90_bf16_16x128x64_swapped", bf16, kRows16, kRows16Wins),
+    sm90("sm90_f16_256x256x64_pair", f16, kPair256x256, kPairWins),
+    sm90("sm90_f16_128x256x64", f16, kTile128x256, kWideWins),
+    sm90("sm90_f16_128x128x64", f16, kTile128x128, kSquareWins),
+    sm90("sm90_f16_64x128x64_swapped", f16, kRows64, kRows64Wins),
+    sm90("sm90_f16_32x128x64_swapped", f16, kRows32, kRows32Wins),
+    sm90("sm90_f16_16x128x64_swapped", f16, kRows16, kRows16Wins),
+};
+
+}  // namespace
+
+std::span<const KernelEntry> cuda_kernels() {
+  return kKernels;
+}
+
+}  // namespace tessera
