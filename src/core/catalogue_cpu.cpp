@@ -1,0 +1,57 @@
+// The CPU half of the catalogue: one row per microkernel and instruction set, the widest first. The
+// code behind each row is found by its name in src/cpu/kernels.cpp. The portable rows end the list:
+// they run anywhere and are what the others are compared with.
+#include <array>
+
+#include "core/catalogue.hpp"
+
+namespace tessera {
+namespace {
+
+using enum ElementType;
+
+constexpr KernelEntry row(std::string_view name, std::string_view architecture, ElementType a,
+                          ElementType b, int mr, int nr, std::string_view wins_at) {
+  TileConfig tile;
+  tile.mr = mr;
+  tile.nr = nr;
+  return {name, MachineKind::cpu, architecture, a, b, tile, false, wins_at};
+}
+
+constexpr std::array kKernels = {
+    row("cpu_amx_bf16", "amx", bf16, bf16, 32, 32,
+        "bf16 where tile registers exist: 1024 bits wide"),
+    row("cpu_amx_u8", "amx", u8, i8, 32, 32, "u8·i8 where tile registers exist"),
+    row("cpu_amx_i8", "amx", i8, i8, 32, 32, "i8·i8 where tile registers exist"),
+    row("cpu_avx512bf16_bf16", "avx512_bf16", bf16, bf16, 12, 32,
+        "bf16: two products a lane; flushes subnormal inputs and sums"),
+    row("cpu_avx512vnni_u8", "avx512_vnni", u8, i8, 12, 32, "u8·i8: four products a lane"),
+    row("cpu_avx512vnni_i8", "avx512_vnni", i8, i8, 12, 32, "i8·i8: four products a lane"),
+    row("cpu_avx512_f32", "avx512", f32, f32, 12, 32, "f32 of any shape"),
+    row("cpu_avx512_f64", "avx512", f64, f64, 12, 16, "f64 of any shape"),
+    row("cpu_avx512_f16", "avx512", f16, f16, 12, 32, "f16, converted to f32 while packing"),
+    row("cpu_avx512_bf16", "avx512", bf16, bf16, 12, 32,
+        "bf16 without bf16 instructions, or where subnormals must be kept"),
+    row("cpu_avx512_u8", "avx512", u8, i8, 12, 32, "u8·i8 without VNNI, in pairs of 16 bits"),
+    row("cpu_avx512_i8", "avx512", i8, i8, 12, 32, "i8·i8 without VNNI, in pairs of 16 bits"),
+    row("cpu_avx2_f32", "avx2", f32, f32, 6, 16, "f32 of any shape"),
+    row("cpu_avx2_f64", "avx2", f64, f64, 6, 8, "f64 of any shape"),
+    row("cpu_avx2_f16", "avx2", f16, f16, 6, 16, "f16, converted to f32 while packing"),
+    row("cpu_avx2_bf16", "avx2", bf16, bf16, 6, 16, "bf16, converted to f32 while packing"),
+    row("cpu_avx2_u8", "avx2", u8, i8, 6, 16, "u8·i8, in pairs of 16 bits"),
+    row("cpu_avx2_i8", "avx2", i8, i8, 6, 16, "i8·i8, in pairs of 16 bits"),
+    row("cpu_scalar_f32", "scalar", f32, f32, 4, 8, "any processor"),
+    row("cpu_scalar_f64", "scalar", f64, f64, 4, 8, "any processor"),
+    row("cpu_scalar_f16", "scalar", f16, f16, 4, 8, "any processor"),
+    row("cpu_scalar_bf16", "scalar", bf16, bf16, 4, 8, "any processor"),
+    row("cpu_scalar_u8", "scalar", u8, i8, 4, 8, "any processor"),
+    row("cpu_scalar_i8", "scalar", i8, i8, 4, 8, "any processor"),
+};
+
+}  // namespace
+
+std::span<const KernelEntry> cpu_kernels() {
+  return kKernels;
+}
+
+}  // namespace tessera
