@@ -98,22 +98,6 @@ Sum sum_element(double alpha, const Operands& o, double beta, const Epilogue& ep
   return {static_cast<double>(value), static_cast<double>(magnitude)};
 }
 
-// Half a unit in the last place of 1, the relative error of one rounding; 0 for integers.
-double unit_roundoff(ElementType type) {
-  switch (type) {
-    case ElementType::f64:
-      return 0x1p-53;
-    case ElementType::f32:
-      return 0x1p-24;
-    case ElementType::f16:
-      return 0x1p-11;
-    case ElementType::bf16:
-      return 0x1p-8;
-    default:
-      return 0;
-  }
-}
-
 // The absolute error that a result too small for the type's normal range may have.
 double smallest_subnormal(ElementType type) {
   switch (type) {
@@ -130,6 +114,21 @@ double smallest_subnormal(ElementType type) {
 }
 
 }  // namespace
+
+double unit_roundoff(ElementType type) {
+  switch (type) {
+    case ElementType::f64:
+      return 0x1p-53;
+    case ElementType::f32:
+      return 0x1p-24;
+    case ElementType::f16:
+      return 0x1p-11;
+    case ElementType::bf16:
+      return 0x1p-8;
+    default:
+      return 0;
+  }
+}
 
 double element_at(const ConstMatrixView& view, std::int64_t row, std::int64_t col) {
   return load_as_double(view.data, row * view.row_stride + col * view.col_stride, view.type);

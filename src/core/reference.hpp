@@ -14,6 +14,9 @@ double element_at(const ConstMatrixView& view, std::int64_t row, std::int64_t co
 // C ← activation(alpha·A·B + beta·C + bias), rounded once to C's type. Bad operands: see describe.
 void reference_gemm(double alpha, const Operands& operands, double beta, const Epilogue& epilogue);
 
+// Half a unit in the last place of 1, the relative error of one rounding; 0 for integers.
+double unit_roundoff(ElementType type);
+
 // The exact value of one element of the result and the largest error a correct product may have
 // there: |C − Ĉ| ≤ γ·(|alpha|·|A||B| + |beta·C| + |bias|), netlib's componentwise criterion.
 struct Expected {
