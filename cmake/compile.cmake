@@ -2,22 +2,36 @@
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+function(tessera_warnings target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wno-sign-conversion;-Wshadow>
+    # GCC 12 and 13 see an overlap in std::string's own insert (GCC bug 105651).
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TESSERA_WERROR}>>:-Werror>)
+endfunction()
+
 function(tessera_compile target)
+  tessera_warnings(${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON)
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
-                                              ${PROJECT_BINARY_DIR}/generated)
-  target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wno-sign-conversion;-Wshadow>
-    # Contraction is chosen in the source, so that every instruction set adds in the order it says.
-    $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  # Contraction is chosen in the source, so that every instruction set adds in the order it says.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
   target_link_libraries(${target} PUBLIC OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json)
   target_compile_definitions(${target} PRIVATE TESSERA_VERSION="${PROJECT_VERSION}"
                              TESSERA_HAS_CUDA=$<BOOL:${TESSERA_HAS_CUDA}>)
 endfunction()
 
-if(TESSERA_SANITIZE)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-omit-frame-pointer;-g>)
-  add_link_options(-fsanitize=${TESSERA_SANITIZE})
+if(TESSERA_SANITIZE OR TESSERA_LIBFUZZER)
+  set(sanitizers ${TESSERA_SANITIZE})
+  if(TESSERA_LIBFUZZER)
+    # The library is instrumented for coverage; libFuzzer's own main comes with the targets alone.
+    list(APPEND sanitizers fuzzer-no-link)
+  endif()
+  list(JOIN sanitizers "," sanitizers)
+  # An undefined operation ends the test that made it.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers};-fno-sanitize-recover=all;-fno-omit-frame-pointer;-g1>")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(-fsanitize=${sanitizers})
 endif()
