@@ -18,8 +18,8 @@ struct Fixture {
   std::vector<float> b = std::vector<float>(200);
   std::vector<float> c = std::vector<float>(200);
   std::vector<float> bias = std::vector<float>(8);
-  Operands operands{row_major(std::as_const(a).data(), 4, 6),
-                    row_major(std::as_const(b).data(), 6, 5),
+  Operands operands{row_major(a.data(), 4, 6),
+                    row_major(b.data(), 6, 5),
                     row_major(c.data(), 4, 5),
                     {bias.data(), 5, 1, ElementType::f32}};
   double alpha = 1;
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Describe, ReadsLayouts) {
   Fixture fixture;
   EXPECT_EQ(fixture.check().a.major, Major::row);
-  fixture.operands.a = column_major(std::as_const(fixture.a).data(), 4, 6, 8);
+  fixture.operands.a = column_major(fixture.a.data(), 4, 6, 8);
   fixture.operands.b.row_stride = 20;
   fixture.operands.b.col_stride = 2;
   const Problem problem = fixture.check();
@@ -131,7 +131,7 @@ TEST(Describe, AcceptsInterleavedSubmatricesOfOneBuffer) {
   // [A | C] side by side in rows of 16, as LAPACK's blocked algorithms have them.
   std::vector<float> buffer(64);
   Fixture fixture;
-  fixture.operands.a = row_major(std::as_const(buffer).data(), 4, 6, 16);
+  fixture.operands.a = row_major(buffer.data(), 4, 6, 16);
   fixture.operands.c = row_major(buffer.data() + 6, 4, 5, 16);
   EXPECT_NO_THROW(fixture.check());
   fixture.operands.c.data = buffer.data() + 5;
@@ -172,8 +172,8 @@ TEST(Describe, RefusesGroupsThatOverlapEachOther) {
 TEST(Describe, RefusesFractionsForIntegerProducts) {
   std::vector<std::int8_t> a(4);
   std::vector<std::int32_t> c(4);
-  const Operands operands{row_major(std::as_const(a).data(), 2, 2),
-                          row_major(std::as_const(a).data(), 2, 2), row_major(c.data(), 2, 2)};
+  const Operands operands{row_major(a.data(), 2, 2), row_major(a.data(), 2, 2),
+                          row_major(c.data(), 2, 2)};
   EXPECT_NO_THROW(describe({&operands, 1}, -2, 3, {}));
   EXPECT_THROW(describe({&operands, 1}, 0.5, 0, {}), Error);
   EXPECT_THROW(describe({&operands, 1}, 1, 0, {.activation = Activation::silu}), Error);
