@@ -57,7 +57,7 @@ struct Machine {
 TESSERA_API std::string to_json(const Machine& machine);
 TESSERA_API Machine machine_from_json(std::string_view text);
 
-// The descriptions that ship with the library, by name ("h200", "a100-84sm", ...), for planning
+// The descriptions that ship with the library, by name ("h200", "a100-108sm", ...), for planning
 // where the hardware is not at hand. Throws Error(invalid_argument) that lists the known names.
 TESSERA_API Machine machine_by_name(std::string_view name);
 TESSERA_API std::vector<std::string> machine_names();

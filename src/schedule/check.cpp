@@ -23,7 +23,7 @@ void check_schedule(const Schedule& schedule) {
                 "split each tile into no more pieces than it has iterations");
   }
   if (schedule.order == TileOrder::swizzle) {
-    check_range("group_m", schedule.group_m, 1 << 20, "walk 4 to 16 tile rows together");
+    check_range("group_m", schedule.group_m, kMaxBlock, "walk 4 to 16 tile rows together");
   }
 }
 
