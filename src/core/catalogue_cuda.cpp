@@ -54,6 +54,22 @@ constexpr KernelEntry sm90(std::string_view name, ElementType type, const TileCo
           .wins_at = wins_at};
 }
 
+// The kernel with ordinary loads: any strides, any alignment, any GPU from sm_80 on.
+constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, int block_m,
+                           int block_n, int block_k, int stages, std::string_view wins_at) {
+  return {.name = name,
+          .device = MachineKind::gpu,
+          .architecture = "sm_80",
+          .a = a,
+          .b = b,
+          .tile = {.block_m = block_m, .block_n = block_n, .block_k = block_k, .stages = stages},
+          .wins_at = wins_at};
+}
+
+constexpr std::string_view kGeneralWins = "operands that TMA cannot take, and GPUs before Hopper";
+constexpr std::string_view kGeneralSmallWins = "the same with few rows or columns";
+constexpr std::string_view kOnlyOne = "the only GPU kernel of its type";
+
 constexpr std::array kKernels = {
     sm90("sm90_bf16_256x256x64_pair", bf16, kPair256x256, kPairWins),
     sm90("sm90_bf16_128x256x64", bf16, kTile128x256, kWideWins),
@@ -67,6 +83,14 @@ constexpr std::array kKernels = {
     sm90("sm90_f16_64x128x64_swapped", f16, kRows64, kRows64Wins),
     sm90("sm90_f16_32x128x64_swapped", f16, kRows32, kRows32Wins),
     sm90("sm90_f16_16x128x64_swapped", f16, kRows16, kRows16Wins),
+    sm80("sm80_general_bf16_128x128x32", bf16, bf16, 128, 128, 32, 4, kGeneralWins),
+    sm80("sm80_general_bf16_64x64x64", bf16, bf16, 64, 64, 64, 4, kGeneralSmallWins),
+    sm80("sm80_general_f16_128x128x32", f16, f16, 128, 128, 32, 4, kGeneralWins),
+    sm80("sm80_general_f16_64x64x64", f16, f16, 64, 64, 64, 4, kGeneralSmallWins),
+    sm80("sm80_general_f32_128x128x16", f32, f32, 128, 128, 16, 3, kOnlyOne),
+    sm80("sm80_general_f64_64x64x16", f64, f64, 64, 64, 16, 3, kOnlyOne),
+    sm80("sm80_general_i8_128x128x64", i8, i8, 128, 128, 64, 4, kOnlyOne),
+    sm80("sm80_general_u8_128x128x64", u8, i8, 128, 128, 64, 4, kOnlyOne),
 };
 
 }  // namespace

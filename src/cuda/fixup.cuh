@@ -1,0 +1,134 @@
+// The fix-up on the device: FixupStep's walk (schedule/fixup.hpp), for a group of threads that hold
+// a partial tile in registers. Both kernels call it between their main loop and their epilogue.
+#pragma once
+
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "cuda/kernel_launch.hpp"
+#include "schedule/fixup.hpp"
+#include "schedule/work_item.hpp"
+
+namespace tessera::cuda {
+
+// A 16-byte piece of a thread's partial sums. Piece i of thread t lies at (i·threads + t), so that
+// a warp writes and reads 512 consecutive bytes.
+template <class Accumulator>
+struct alignas(16) FixupPiece {
+  static constexpr int kValues = 16 / sizeof(Accumulator);
+  Accumulator values[kValues];
+};
+
+namespace fixup_detail {
+
+using ArrivalCounter = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+
+// Slots are written by other SMs during the launch: read them from the L2 cache.
+template <class Accumulator>
+__device__ inline FixupPiece<Accumulator> load_piece(const FixupPiece<Accumulator>* from) {
+  const uint4 bits = __ldcg(reinterpret_cast<const uint4*>(from));
+  FixupPiece<Accumulator> piece;
+  memcpy(&piece, &bits, sizeof piece);
+  return piece;
+}
+
+}  // namespace fixup_detail
+
+// Turns this worker's partial sum into the tile's sum. Returns true in the one worker that goes on
+// with it, false in those that are done with the tile. All `kThreads` threads call it; `any` is a
+// barrier over them that tells each whether any of them passed true.
+template <int kThreads, class Accumulator, int kCount, class AnyBarrier>
+__device__ bool fix_up(const WorkItem& item, const FixupSpace& space, Accumulator (&sum)[kCount],
+                       int thread, AnyBarrier any) {
+  using Piece = FixupPiece<Accumulator>;
+  static_assert(kCount % Piece::kValues == 0, "a thread's sums must fill 16-byte pieces");
+  constexpr int kPieces = kCount / Piece::kValues;
+  const auto slot = [&](std::int32_t peer) {
+    return static_cast<Piece*>(space.slots) + item.slot(peer) * (kPieces * kThreads) + thread;
+  };
+
+  for (FixupStep step(item.peer, item.peers); step.valid(); step.up()) {
+    fixup_detail::ArrivalCounter arrivals(
+        space.counters[step.counter(item, space.counters_per_level)]);
+    const auto others = static_cast<std::uint32_t>(step.children() - 1);
+
+    // Where all others are in already, this worker's sum need not leave its registers.
+    bool last = any(thread == 0 && arrivals.load(::cuda::memory_order_acquire) == others);
+    if (!last) {
+      Piece* const own = slot(step.peer());
+#pragma unroll
+      for (int i = 0; i < kPieces; ++i) {
+        Piece piece;
+#pragma unroll
+        for (int v = 0; v < Piece::kValues; ++v) piece.values[v] = sum[i * Piece::kValues + v];
+        own[i * kThreads] = piece;
+      }
+      any(false);
+      last = any(thread == 0 && arrivals.fetch_add(1, ::cuda::memory_order_acq_rel) == others);
+      if (!last) return false;
+    }
+    if (thread == 0) arrivals.store(0, ::cuda::memory_order_relaxed);
+
+    // A few pieces at a time, so that their loads are in flight together.
+    constexpr int kBatch = kPieces % 4 == 0 ? 4 : kPieces % 2 == 0 ? 2 : 1;
+    const int children = step.children();
+    const int mine = step.my_child();
+#pragma unroll
+    for (int first = 0; first < kPieces; first += kBatch) {
+      Piece total[kBatch];
+      for (int child = 0; child < children; ++child) {
+        const Piece* const from = slot(step.child(child));
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) {
+          Piece piece;
+          if (child == mine) {
+#pragma unroll
+            for (int v = 0; v < Piece::kValues; ++v) {
+              piece.values[v] = sum[(first + i) * Piece::kValues + v];
+            }
+          } else {
+            piece = fixup_detail::load_piece(from + (first + i) * kThreads);
+          }
+#pragma unroll
+          for (int v = 0; v < Piece::kValues; ++v) {
+            total[i].values[v] =
+                child == 0 ? piece.values[v] : total[i].values[v] + piece.values[v];
+          }
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+#pragma unroll
+        for (int v = 0; v < Piece::kValues; ++v) {
+          sum[(first + i) * Piece::kValues + v] = total[i].values[v];
+        }
+      }
+    }
+  }
+  return true;
+}
+
+// The barriers fix_up takes: over the whole block, and over the threads of a named barrier.
+struct BlockBarrier {
+  __device__ bool operator()(bool mine) const { return __syncthreads_or(mine) != 0; }
+};
+
+template <int kBarrier, int kThreads>
+struct NamedBarrier {
+  __device__ bool operator()(bool mine) const {
+    std::uint32_t any;
+    asm volatile(
+        "{\n"
+        ".reg .pred mine, any;\n"
+        "setp.ne.u32 mine, %1, 0;\n"
+        "barrier.cta.red.or.pred any, %2, %3, mine;\n"
+        "selp.u32 %0, 1, 0, any;\n"
+        "}\n"
+        : "=r"(any)
+        : "r"(static_cast<std::uint32_t>(mine)), "n"(kBarrier), "n"(kThreads)
+        : "memory");
+    return any != 0;
+  }
+};
+
+}  // namespace tessera::cuda

@@ -1,0 +1,16 @@
+// The general kernel's tiles for f16.
+#include "cuda/general_list.hpp"
+#include "cuda/kernel_general.cuh"
+
+namespace tessera::cuda {
+
+cudaError_t general_f16_128x128x32(const LaunchRequest& request) {
+  constexpr GeneralConfig kConfig{128, 128, 32, 4, 2, 4};
+  return launch_tensor_kernel<__half, __half, float, kConfig>(request);
+}
+cudaError_t general_f16_64x64x64(const LaunchRequest& request) {
+  constexpr GeneralConfig kConfig{64, 64, 64, 4, 2, 2, 3};
+  return launch_tensor_kernel<__half, __half, float, kConfig>(request);
+}
+
+}  // namespace tessera::cuda

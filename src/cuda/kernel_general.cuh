@@ -1,0 +1,199 @@
+// The general kernel: ordinary loads, so that any strides and any alignment will do, on every GPU
+// from sm_80 on. It runs what the tensor memory accelerator cannot take, the types that have no
+// faster kernel, and GPUs other than Hopper's. Same schedule, fix-up and epilogue as kernel_sm90.
+// How tiles are loaded is in operand_tile.cuh, how they are multiplied in multiply.cuh.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/epilogue.cuh"
+#include "cuda/fixup.cuh"
+#include "cuda/kernel_launch.hpp"
+#include "cuda/multiply.cuh"
+#include "cuda/operand_tile.cuh"
+#include "schedule/partition.hpp"
+
+namespace tessera::cuda {
+
+// The shared memory of a block: k-blocks in flight, and later the output tile on its way to C.
+template <class Multiply>
+struct GeneralShared {
+  static constexpr GeneralConfig kConfig = Multiply::kConfig;
+  using Accumulator = typename Multiply::Accumulator;
+  static constexpr int kStageBytes = Multiply::A::kBytes + Multiply::B::kBytes;
+  // A little longer than a row, so that neighbouring rows start in different banks.
+  static constexpr int kOutputStride = kConfig.block_n + 16 / static_cast<int>(sizeof(Accumulator));
+  static constexpr int kOutputBytes =
+      kConfig.block_m * kOutputStride * static_cast<int>(sizeof(Accumulator));
+  static constexpr int kPipelineBytes = kConfig.stages * kStageBytes;
+  static constexpr int kBytes = kPipelineBytes > kOutputBytes ? kPipelineBytes : kOutputBytes;
+  static_assert(kBytes <= 99 * 1024, "a block of sm_86 and sm_89 has 99 KB of shared memory");
+};
+
+template <class Multiply>
+__global__
+__launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) void general_kernel(
+    const __grid_constant__ KernelArguments arguments) {
+  constexpr GeneralConfig kConfig = Multiply::kConfig;
+  using Accumulator = typename Multiply::Accumulator;
+  using Value = EpilogueType<Accumulator>;
+  using Shared = GeneralShared<Multiply>;
+  using A = typename Multiply::A;
+  using B = typename Multiply::B;
+  constexpr int kThreads = kConfig.threads();
+  constexpr int kStages = kConfig.stages;
+
+  extern __shared__ __align__(
+      128) char shared[];  // (kStages) × {A tile, B tile}, or the output tile
+  const int thread = static_cast<int>(threadIdx.x);
+  const EpilogueArguments& epilogue = arguments.epilogue;
+  const EpilogueScalars<Value> scalars(epilogue);
+
+  Accumulator sum[Multiply::kSums];
+
+  // The sum over an item's k-blocks, with kStages − 1 of them on their way.
+  const auto multiply_item = [&](const WorkItem& item, const GroupOperands& group) {
+#pragma unroll
+    for (Accumulator& s : sum) s = Accumulator(0);
+    // With alpha = 0 neither A nor B may be read; with k = 0 there is nothing to read.
+    if (epilogue.alpha == 0 || group.k == 0) return;
+
+    const std::int64_t row0 = static_cast<std::int64_t>(item.tile_m) * kConfig.block_m;
+    const std::int64_t col0 = static_cast<std::int64_t>(item.tile_n) * kConfig.block_n;
+    const int a_width =
+        A::kRowsAlongK
+            ? copy_width<typename A::Element>(group.a, group.a_row_stride, group.a_col_stride)
+            : copy_width<typename A::Element>(group.a, group.a_col_stride, group.a_row_stride);
+    const int b_width =
+        B::kRowsAlongK
+            ? copy_width<typename B::Element>(group.b, group.b_col_stride, group.b_row_stride)
+            : copy_width<typename B::Element>(group.b, group.b_row_stride, group.b_col_stride);
+
+    // One operand's k-block: `outer` is the stride along the extent, `along_k` that along k.
+    const auto load_operand = [&]<class Tile>(Tile, char* tile, const void* data,
+                                              std::int64_t first, std::int64_t extent,
+                                              std::int64_t outer, std::int64_t along_k,
+                                              std::int64_t k0, int width) {
+      using Element = typename Tile::Element;
+      const Element* const origin =
+          static_cast<const Element*>(data) + first * outer + k0 * along_k;
+      const OperandSource from =
+          Tile::kRowsAlongK ? OperandSource{origin, outer, along_k, extent - first, group.k - k0}
+                            : OperandSource{origin, along_k, outer, group.k - k0, extent - first};
+      TileCopy<Tile, kThreads>::start(tile, from, width, thread);
+    };
+    const auto load = [&](int iteration) {
+      const std::int64_t k0 = static_cast<std::int64_t>(iteration) * kConfig.block_k;
+      char* const stage = shared + (iteration - item.k_begin) % kStages * Shared::kStageBytes;
+      load_operand(A{}, stage, group.a, row0, group.m, group.a_row_stride, group.a_col_stride, k0,
+                   a_width);
+      load_operand(B{}, stage + A::kBytes, group.b, col0, group.n, group.b_col_stride,
+                   group.b_row_stride, k0, b_width);
+    };
+
+#pragma unroll 1
+    for (int ahead = 0; ahead < kStages - 1; ++ahead) {
+      if (item.k_begin + ahead < item.k_end) load(item.k_begin + ahead);
+      ptx::copy_async_commit();
+    }
+#pragma unroll 1
+    for (int iteration = item.k_begin; iteration < item.k_end; ++iteration) {
+      ptx::copy_async_wait<kStages - 2>();
+      // The stage to be multiplied is there for all threads, and the one to be loaded is free.
+      __syncthreads();
+      if (iteration + kStages - 1 < item.k_end) load(iteration + kStages - 1);
+      ptx::copy_async_commit();
+      const char* const stage = shared + (iteration - item.k_begin) % kStages * Shared::kStageBytes;
+      Multiply::block(stage, stage + A::kBytes, sum, thread);
+    }
+    ptx::copy_async_wait<0>();
+  };
+
+  // Through shared memory, so that neighbouring threads write neighbouring elements of C.
+  const auto finish = [&](const WorkItem& item, const GroupOperands& group) {
+    auto* const output = reinterpret_cast<Accumulator*>(shared);  // (block_m, kOutputStride)
+    __syncthreads();
+    Multiply::for_each(sum, thread, [&](int row, int col, Accumulator value) {
+      output[row * Shared::kOutputStride + col] = value;
+    });
+    __syncthreads();
+
+    const std::int64_t row0 = static_cast<std::int64_t>(item.tile_m) * kConfig.block_m;
+    const std::int64_t col0 = static_cast<std::int64_t>(item.tile_n) * kConfig.block_n;
+    const bool rows_fast = group.c_row_stride < group.c_col_stride;
+#pragma unroll 1
+    for (int i = thread; i < kConfig.block_m * kConfig.block_n; i += kThreads) {
+      const int tile_row = rows_fast ? i % kConfig.block_m : i / kConfig.block_n;
+      const int tile_col = rows_fast ? i / kConfig.block_m : i % kConfig.block_n;
+      const std::int64_t row = row0 + tile_row;
+      const std::int64_t col = col0 + tile_col;
+      if (row >= group.m || col >= group.n) continue;
+      const std::int64_t index = row * group.c_row_stride + col * group.c_col_stride;
+      Value value =
+          scalars.alpha * static_cast<Value>(output[tile_row * Shared::kOutputStride + tile_col]);
+      if (scalars.reads_c) {
+        value += scalars.beta * load_element<Value>(group.c, index, epilogue.c_type);
+      }
+      value += bias_at<Value>(epilogue, group, row, col);
+      store_element(group.c, index, epilogue.c_type, activate(epilogue.activation, value));
+    }
+    // The next item loads into the memory that was just read.
+    __syncthreads();
+  };
+
+  const IterationSpace space = arguments.space();
+  for (std::int32_t worker = static_cast<std::int32_t>(blockIdx.x);
+       worker < arguments.partition.workers; worker += static_cast<std::int32_t>(gridDim.x)) {
+    for (const WorkItem& item : items_of(space, arguments.partition, worker)) {
+      const GroupOperands& group = arguments.group(item.group);
+      multiply_item(item, group);
+      if (!item.is_whole_tile() &&
+          !fix_up<kThreads>(item, arguments.fixup, sum, thread, BlockBarrier{})) {
+        continue;
+      }
+      finish(item, group);
+    }
+  }
+}
+
+template <class Multiply>
+cudaError_t launch_general_kernel(const LaunchRequest& request) {
+  constexpr int kSharedBytes = GeneralShared<Multiply>::kBytes;
+  const auto kernel = general_kernel<Multiply>;
+  const cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+  if (error != cudaSuccess) return error;
+  const auto grid = static_cast<unsigned>(request.arguments.partition.workers);
+  kernel<<<grid, Multiply::kConfig.threads(), kSharedBytes, request.stream>>>(request.arguments);
+  return cudaGetLastError();
+}
+
+// Tiles lie in shared memory the way their operands lie in memory, as far as all groups agree; any
+// other layout is loaded element by element.
+template <class TA, class TB, class Accumulator, GeneralConfig kConfig>
+cudaError_t launch_tensor_kernel(const LaunchRequest& request) {
+  if constexpr (sizeof(TA) == 2) {
+    const bool a_along_k = request.a.major != Major::column;
+    const bool b_along_k = request.b.major != Major::row;
+    const auto launch = [&]<bool kA, bool kB>() {
+      return launch_general_kernel<TensorMultiply<TA, TB, Accumulator, kConfig, kA, kB>>(request);
+    };
+    if (a_along_k) {
+      return b_along_k ? launch.template operator()<true, true>()
+                       : launch.template operator()<true, false>();
+    }
+    return b_along_k ? launch.template operator()<false, true>()
+                     : launch.template operator()<false, false>();
+  } else {
+    return launch_general_kernel<TensorMultiply<TA, TB, Accumulator, kConfig, true, true>>(request);
+  }
+}
+
+template <class T, GeneralConfig kConfig>
+cudaError_t launch_plain_kernel(const LaunchRequest& request) {
+  return launch_general_kernel<PlainMultiply<T, kConfig>>(request);
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,150 @@
+// An operand's tile in shared memory, and how ordinary loads fill it. The general kernel has one
+// for A (extent: rows) and one for B (extent: columns); k is the depth of both.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/ptx/ampere.cuh"
+
+namespace tessera::cuda {
+
+// Rows of the stored tile run along k where kAlongK, along the extent otherwise. Their 16-byte
+// chunks are permuted within groups of eight rows, so that the eight rows that ldmatrix reads at
+// once lie in different banks.
+template <class T, int kExtent, int kDepth, bool kAlongK>
+struct OperandTile {
+  using Element = T;
+  static constexpr bool kRowsAlongK = kAlongK;
+  static constexpr int kRowLength = kAlongK ? kDepth : kExtent;
+  static constexpr int kRows = kAlongK ? kExtent : kDepth;
+  static constexpr int kRowBytes = kRowLength * static_cast<int>(sizeof(T));
+  static constexpr int kBytes = kRows * kRowBytes;
+  static constexpr int kChunks = kRowBytes / 16;
+  static_assert(kRowBytes % 16 == 0 && (kChunks & (kChunks - 1)) == 0,
+                "a row must be a power of two of 16-byte chunks, or the permutation leaves it");
+
+  __device__ static int offset(int row, int byte) {
+    constexpr int kPermuted = kChunks < 8 ? kChunks : 8;
+    constexpr int kRowsPerBankCycle = 8 / kPermuted;
+    const int chunk = (byte / 16) ^ ((row / kRowsPerBankCycle) % kPermuted);
+    return row * kRowBytes + chunk * 16 + byte % 16;
+  }
+};
+
+// Where a tile's elements come from. `rows` and `length` say how much of a stored tile exists in
+// the matrix, from the tile's origin on; the rest is filled with zeros.
+struct OperandSource {
+  const void* origin = nullptr;
+  std::int64_t row_stride = 0;    // between rows of the stored tile, in elements
+  std::int64_t inner_stride = 1;  // between neighbours in a row
+  std::int64_t rows = 0;
+  std::int64_t length = 0;
+};
+
+// Bytes that one copy may move: as wide as the addresses of all rows are aligned; one element where
+// neighbours in a row are not neighbours in memory.
+template <class T>
+__device__ inline int copy_width(const void* origin, std::int64_t row_stride,
+                                 std::int64_t inner_stride) {
+  constexpr int kSize = sizeof(T);
+  if (inner_stride != 1) return kSize;
+  const std::uint64_t bits =
+      reinterpret_cast<std::uint64_t>(origin) | static_cast<std::uint64_t>(row_stride * kSize) | 16;
+  const int aligned = static_cast<int>(bits & (~bits + 1));
+  return aligned < 4 ? kSize : aligned;
+}
+
+template <class Tile, int kThreads>
+struct TileCopy {
+  using T = typename Tile::Element;
+  static constexpr int kSize = sizeof(T);
+
+  __device__ static int clamp_to(std::int64_t left, int limit) {
+    return left <= 0 ? 0 : left < limit ? static_cast<int>(left) : limit;
+  }
+
+  // kBytes at a time along a row, in the background.
+  template <int kBytes>
+  __device__ static void vectors(std::uint32_t shared, const OperandSource& from, int thread) {
+    constexpr int kPerRow = Tile::kRowBytes / kBytes;
+    constexpr int kCopies = Tile::kRows * kPerRow;
+    constexpr int kEach = (kCopies + kThreads - 1) / kThreads;
+    const char* const origin = static_cast<const char*>(from.origin);
+#pragma unroll 4
+    for (int i = 0; i < kEach; ++i) {
+      const int copy = i * kThreads + thread;
+      if (kCopies % kThreads != 0 && copy >= kCopies) break;
+      const int row = copy / kPerRow;
+      const int byte = copy % kPerRow * kBytes;
+      const int valid = row < from.rows ? clamp_to(from.length * kSize - byte, kBytes) : 0;
+      // An address outside the matrix is never formed, though nothing would be read from it.
+      const char* const global = valid > 0 ? origin + row * from.row_stride * kSize + byte : origin;
+      ptx::copy_async<kBytes>(shared + Tile::offset(row, byte), global, valid);
+    }
+  }
+
+  // One element at a time, for any strides. Consecutive threads take consecutive addresses where
+  // either stride is 1.
+  __device__ static void elements(std::uint32_t shared, char* tile, const OperandSource& from,
+                                  int thread) {
+    constexpr int kCopies = Tile::kRows * Tile::kRowLength;
+    constexpr int kEach = kCopies / kThreads;
+    static_assert(kCopies % kThreads == 0, "the threads must share a tile evenly");
+    const bool rows_fast = from.row_stride == 1 && from.inner_stride != 1;
+    const T* const origin = static_cast<const T*>(from.origin);
+    const auto place = [&](int i, int& row, int& inner) {
+      const int copy = i * kThreads + thread;
+      row = rows_fast ? copy % Tile::kRows : copy / Tile::kRowLength;
+      inner = rows_fast ? copy / Tile::kRows : copy % Tile::kRowLength;
+    };
+    if constexpr (kSize >= 4) {
+#pragma unroll 4
+      for (int i = 0; i < kEach; ++i) {
+        int row, inner;
+        place(i, row, inner);
+        const bool valid = row < from.rows && inner < from.length;
+        const T* const global =
+            valid ? origin + row * from.row_stride + inner * from.inner_stride : origin;
+        ptx::copy_async<kSize>(shared + Tile::offset(row, inner * kSize), global,
+                               valid ? kSize : 0);
+      }
+    } else {
+      // Too small for a background copy. Several loads are under way before the first is stored.
+      constexpr int kBatch = kEach % 8 == 0 ? 8 : 4;
+      static_assert(kEach % kBatch == 0, "the batches must share a thread's elements evenly");
+#pragma unroll 1
+      for (int first = 0; first < kEach; first += kBatch) {
+        T values[kBatch];
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) {
+          int row, inner;
+          place(first + i, row, inner);
+          const bool valid = row < from.rows && inner < from.length;
+          values[i] = valid ? origin[row * from.row_stride + inner * from.inner_stride] : T(0);
+        }
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) {
+          int row, inner;
+          place(first + i, row, inner);
+          *reinterpret_cast<T*>(tile + Tile::offset(row, inner * kSize)) = values[i];
+        }
+      }
+    }
+  }
+
+  // Starts filling `tile`; complete for this thread when its copies of the group are.
+  __device__ static void start(char* tile, const OperandSource& from, int width, int thread) {
+    const std::uint32_t shared = ptx::shared_address(tile);
+    if (width == 16) {
+      vectors<16>(shared, from, thread);
+    } else if (width == 8 && kSize < 8) {
+      vectors<8>(shared, from, thread);
+    } else if (width == 4 && kSize < 4) {
+      vectors<4>(shared, from, thread);
+    } else {
+      elements(shared, tile, from, thread);
+    }
+  }
+};
+
+}  // namespace tessera::cuda
