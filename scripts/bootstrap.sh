@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs what building and running Tessera needs, with the distribution's own packages (Debian 12,
+# Ubuntu 24.04). Says what it installs; does nothing where nothing is missing.
+set -euo pipefail
+
+build_packages="g++ cmake ninja-build ccache nlohmann-json3-dev libcli11-dev libfmt-dev
+  libgtest-dev librapidcheck-dev python3"
+check_packages="clang-format clang-tidy clang libclang-rt-dev pkg-config"
+peer_packages="libopenblas0-pthread libblis4-openmp libdnnl-dev"
+
+usage() {
+  cat <<HELP
+usage: scripts/bootstrap.sh [--tests] [--peers] [--dry-run]
+  --tests    also what scripts/check.sh and the fuzz targets need: clang, its formatter and its linter
+  --peers    also the libraries that \`tessera bench\` can compare with: OpenBLAS, BLIS, oneDNN
+  --dry-run  only say what is missing
+HELP
+}
+
+wanted=$build_packages
+dry_run=no
+for argument in "$@"; do
+  case $argument in
+    --tests) wanted="$wanted $check_packages" ;;
+    --peers) wanted="$wanted $peer_packages" ;;
+    --dry-run) dry_run=yes ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+
+if ! command -v apt-get >/dev/null; then
+  echo "bootstrap: this system has no apt-get; install by its own means what these packages hold:" >&2
+  echo "  $(echo $wanted)" >&2
+  exit 1
+fi
+
+missing=""
+for package in $wanted; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing="$missing $package"
+done
+missing=${missing# }
+if [ -z "$missing" ]; then
+  echo "bootstrap: nothing is missing"
+  exit 0
+fi
+echo "bootstrap: missing: $missing"
+[ "$dry_run" = yes ] && exit 0
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "bootstrap: installing packages needs root or sudo; run as root: apt-get install $missing" >&2
+    exit 1
+  fi
+  as_root=sudo
+fi
+echo "bootstrap: installing them with apt-get"
+$as_root apt-get -qq update
+# shellcheck disable=SC2086  # a list of words
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >/dev/null
+echo "bootstrap: done"
