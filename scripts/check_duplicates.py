@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Finds code that stands twice: runs of six or more equal lines, in two files or in one.
 
-White space, blank lines, comments, includes and lone punctuation do not count. A run that is rightly
-there twice is marked in either place with a comment `duplicate: <reason>` on the line before it.
+White space, blank lines, comments, includes and lone punctuation do not count. A run that is
+rightly there twice is marked in either place with a comment `duplicate: <reason>` before it.
 """
 
 import argparse
@@ -14,7 +14,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPS = ("include", "src", "cli", "bench", "examples", "tests", "scripts", "cmake", "python")
 SUFFIXES = {".hpp", ".h", ".cuh", ".cpp", ".cu", ".py", ".sh", ".cmake"}
-WORTH_NOTHING = re.compile(r"^(//.*|#.*|[\W_]*|(else|return|break|default:|public:|private:|namespace .*)[\s;{]*|using .*;)$")
+WORTH_NOTHING = re.compile(
+    r"^(//.*|#.*|[\W_]*|(else|return|break|default:|public:|private:|namespace .*)[\s;{]*|using .*;)$")
 
 
 def code_lines(path):
@@ -60,14 +61,17 @@ def find(files, length):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=6, help="how many equal lines make a run (6)")
     arguments = parser.parse_args()
-    files = [path for top in TOPS for path in sorted((ROOT / top).rglob("*")) if path.suffix in SUFFIXES]
+    files = [path for top in TOPS for path in sorted((ROOT / top).rglob("*"))
+             if path.suffix in SUFFIXES]
     pairs = find(files, arguments.lines)
     for count, path_a, first_a, last_a, path_b, first_b, last_b in pairs:
         print(f"{path_a.relative_to(ROOT)}:{first_a}-{last_a} ~ "
-              f"{path_b.relative_to(ROOT)}:{first_b}-{last_b}: {count} equal lines; let one piece of code serve both")
+              f"{path_b.relative_to(ROOT)}:{first_b}-{last_b}: {count} equal lines; "
+              "let one piece of code serve both")
     if pairs:
         return 1
     print(f"duplicates: none in {len(files)} files")
