@@ -1,0 +1,126 @@
+// What goes wrong is said clearly, and the device works on afterwards. The first test runs where
+// there is no device at all.
+#include <gtest/gtest.h>
+
+#include "cuda/product.hpp"
+
+namespace tessera::test {
+namespace {
+
+const KernelEntry& general_kernel() {
+  return *find_kernel("sm80_general_f32_128x128x16");
+}
+
+TEST(WithoutDevice, RunSaysSo) {
+  if (why_no_device().empty()) GTEST_SKIP() << "a CUDA device is present";
+  Plan plan;
+  plan.problem = dense_problem({64, 64, 64});
+  plan.machine.kind = MachineKind::gpu;
+  plan.machine.architecture = "sm_90";
+  plan.kernel = general_kernel().name;
+  plan.tile = general_kernel().tile;
+  std::vector<float> memory(64 * 64 * 3);
+  const Operands group{row_major(static_cast<const float*>(memory.data()), 64, 64),
+                       row_major(static_cast<const float*>(memory.data()) + 4096, 64, 64),
+                       row_major(memory.data() + 8192, 64, 64),
+                       {}};
+  try {
+    run(plan, {&group, 1});
+    FAIL() << "no error without a device";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+  }
+}
+
+class Failure : public CudaTest {
+ protected:
+  // That a plain product still works.
+  static void expect_usable() {
+    const ProductCase what{.types = {}, .shape = {200, 130, 90}};
+    const auto verdict =
+        run_case(what, general_kernel(), {.kind = ScheduleKind::stream_k, .workers = 9});
+    ASSERT_TRUE(verdict.has_value());
+    EXPECT_EQ(*verdict, "");
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  }
+};
+
+TEST_F(Failure, WorkspaceTooSmall) {
+  DeviceProduct product({.types = {}, .shape = {300, 300, 5000}});
+  const Operands group = product.operands();
+  const Plan plan = forced_plan(product.problem(), general_kernel(),
+                                {.kind = ScheduleKind::stream_k, .workers = 40});
+  const std::size_t needed = workspace_bytes(plan);
+  ASSERT_GT(needed, 0U);
+  const DeviceBuffer memory(needed);
+  const RunOptions options{.workspace = memory.data(), .workspace_size = needed - 1};
+  try {
+    run(plan, {&group, 1}, options);
+    FAIL() << "a workspace of one byte too few was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    const std::string text = error.what();
+    EXPECT_NE(text.find(std::to_string(needed)), std::string::npos) << text;
+  }
+  check(cudaDeviceSynchronize());
+  EXPECT_EQ(product.c().count_differences(product.c_before()), 0) << "C was written";
+  expect_usable();
+}
+
+TEST_F(Failure, DeviceMemoryExhausted) {
+  // Needs gigabytes of partial tiles on a device where next to nothing is left.
+  DeviceProduct product({.types = {}, .shape = {8192, 8192, 2048}});
+  const Operands group = product.operands();
+  const Plan plan = forced_plan(product.problem(), general_kernel(),
+                                {.kind = ScheduleKind::split_k, .workers = 132, .splits = 16});
+  check(cudaDeviceSynchronize());
+  std::size_t free_bytes = 0;
+  std::size_t all_bytes = 0;
+  check(cudaMemGetInfo(&free_bytes, &all_bytes));
+  const std::size_t left = std::size_t{512} << 20;
+  ASSERT_GT(workspace_bytes(plan), left);
+  {
+    const DeviceBuffer ballast(free_bytes > left ? free_bytes - left : 0);
+    const Stream stream;
+    try {
+      run(plan, {&group, 1}, {.stream = stream});
+      check(cudaStreamSynchronize(stream));
+      FAIL() << "no error with the device's memory exhausted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+    }
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "the failure lingers in the runtime";
+  }
+  expect_usable();
+}
+
+TEST_F(Failure, OperandsThatDoNotFitThePlan) {
+  DeviceProduct planned({.types = {}, .shape = {64, 64, 64}});
+  DeviceProduct given({.types = {}, .shape = {64, 65, 64}});
+  const Plan plan = forced_plan(planned.problem(), general_kernel(), {.workers = 4});
+  const Operands group = given.operands();
+  EXPECT_THROW(run(plan, {&group, 1}), Error);
+  expect_usable();
+}
+
+TEST_F(Failure, LayoutThatTheKernelCannotRead) {
+  const KernelEntry* const tma = [] {
+    for (const KernelEntry& kernel : catalogue()) {
+      if (kernel.needs_tma) return &kernel;
+    }
+    return static_cast<const KernelEntry*>(nullptr);
+  }();
+  if (tma == nullptr || device_under_test().architecture != "sm_90") {
+    GTEST_SKIP() << "no kernel here asks anything of its operands";
+  }
+  const GemmTypes types{tma->a, tma->b, tma->a};
+  const DeviceProduct aligned({.types = types, .shape = {256, 256, 256}});
+  const DeviceProduct odd({.types = types, .shape = {256, 256, 256}, .a = {.padding = 1}});
+  const Plan plan = forced_plan(aligned.problem(), *tma, {.workers = 4});
+  const Operands group = odd.operands();
+  EXPECT_THROW(run(plan, {&group, 1}), Error);
+  expect_usable();
+}
+
+}  // namespace
+}  // namespace tessera::test
