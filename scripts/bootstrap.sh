@@ -11,7 +11,7 @@ peer_packages="libopenblas0-pthread libblis4-openmp libdnnl-dev"
 usage() {
   cat <<HELP
 usage: scripts/bootstrap.sh [--tests] [--peers] [--dry-run]
-  --tests    also what scripts/check.sh and the fuzz targets need: clang, its formatter and its linter
+  --tests    also what scripts/check.sh and the fuzz targets need: clang, clang-format, clang-tidy
   --peers    also the libraries that \`tessera bench\` can compare with: OpenBLAS, BLIS, oneDNN
   --dry-run  only say what is missing
 HELP
@@ -30,7 +30,7 @@ for argument in "$@"; do
 done
 
 if ! command -v apt-get >/dev/null; then
-  echo "bootstrap: this system has no apt-get; install by its own means what these packages hold:" >&2
+  echo "bootstrap: there is no apt-get here; install by this system's own means what these hold:" >&2
   echo "  $(echo $wanted)" >&2
   exit 1
 fi
@@ -51,7 +51,7 @@ echo "bootstrap: missing: $missing"
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "bootstrap: installing packages needs root or sudo; run as root: apt-get install $missing" >&2
+    echo "bootstrap: this needs root or sudo; run as root: apt-get install $missing" >&2
     exit 1
   fi
   as_root=sudo
@@ -59,5 +59,6 @@ fi
 echo "bootstrap: installing them with apt-get"
 $as_root apt-get -qq update
 # shellcheck disable=SC2086  # a list of words
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >/dev/null
+$as_root env DEBIAN_FRONTEND=noninteractive \
+  apt-get -qq install -y --no-install-recommends $missing >/dev/null
 echo "bootstrap: done"

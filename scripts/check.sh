@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What can be judged without running the code: format, layers, headers that stand alone, duplicate code,
-# file sizes, lint, and shell scripts where shellcheck is installed. Exit status 1 if anything is wrong.
+# What can be judged without running the code: format, layers, headers that stand alone, duplicate
+# code, file sizes, lint, and shell scripts where shellcheck is installed. Exit status 1 if anything is
+# wrong.
 #
-# The linter reads compile commands from a configured build (default build/release). A file that passed
-# is not linted again until it, a header or .clang-tidy changes.
+# The linter reads compile commands from a configured build (default build/release). A file that
+# passed is not linted again until it, a header or .clang-tidy changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -61,7 +62,8 @@ lint_one() {
   local stamp
   stamp=$build/lint/$(cat "$file" | sha256sum | cut -c1-16)-$headers
   [ -e "$stamp" ] && return 0
-  if clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option "$file" 2>"$stamp.err" >"$stamp.out"; then
+  if clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option "$file" \
+    2>"$stamp.err" >"$stamp.out"; then
     mv "$stamp.out" "$stamp"
     rm -f "$stamp.err"
   else

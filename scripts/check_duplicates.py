@@ -15,7 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPS = ("include", "src", "cli", "bench", "examples", "tests", "scripts", "cmake", "python")
 SUFFIXES = {".hpp", ".h", ".cuh", ".cpp", ".cu", ".py", ".sh", ".cmake"}
 WORTH_NOTHING = re.compile(
-    r"^(//.*|#.*|[\W_]*|(else|return|break|default:|public:|private:|namespace .*)[\s;{]*|using .*;)$")
+    r"^(//.*|#.*|[\W_]*|using .*;"
+    r"|(else|return|break|default:|public:|private:|namespace .*)[\s;{]*)$")
 
 
 def code_lines(path):

@@ -30,8 +30,9 @@ ALLOWED = {
     "report": {"tessera", "core", "schedule", "plan"},
     "cli": {"tessera", "core", "schedule", "plan", "cpu", "cuda", "report", "bench"},
     "bench": {"tessera", "core", "schedule", "plan", "cpu", "cuda", "cli"},
+    "blas": {"tessera", "core"},
     "examples": {"tessera"},
-    "tests": {"tessera", "core", "schedule", "plan", "cpu", "cuda", "report", "cli", "bench"},
+    "tests": {"tessera", "core", "schedule", "plan", "cpu", "cuda", "report", "cli", "bench", "blas"},
 }
 # A microkernel's header is compiled for its own instruction set alone.
 INSTRUCTION_SETS = ["-mavx2", "-mfma", "-mf16c", "-mavx512f", "-mavx512bw", "-mavx512dq",
@@ -115,7 +116,8 @@ def compile_alone(header, compiler):
         command = [compiler, "-std=c++20", "-fsyntax-only", "-fmax-errors=3", "-fopenmp", "-Wall",
                    "-Wextra", "-Werror", "-Wno-unused-function",
                    *(INSTRUCTION_SETS if layer_of(header) == "cpu" else []),
-                   *(f"-I{ROOT / place}" for place in ("include", "src", ".", "tests")), source.name]
+                   *(f"-I{ROOT / place}" for place in ("include", "src", ".", "tests")),
+                   source.name]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else f"{header} does not stand alone:\n{done.stderr}"
 
