@@ -1,0 +1,210 @@
+/* Tessera's C API (C99). docs/c.md has a complete example.
+ *
+ * Every call that can fail returns a tessera_status; tessera_last_error() has the message, one per
+ * thread. No exception crosses this interface, and nothing is written before an error is reported.
+ * Handles are opaque; who receives one destroys it (destroying NULL does nothing). One handle may be
+ * used by many threads at once, except tessera_options. Strides are in elements, never in bytes.
+ * Structs that may grow begin with their own size: set struct_size = sizeof, zero the rest. */
+#ifndef TESSERA_TESSERA_H
+#define TESSERA_TESSERA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef TESSERA_API
+#define TESSERA_API __attribute__((visibility("default")))
+#endif
+
+/* Of this header; tessera_version_number() is the library's. 10000 · major + 100 · minor + patch. */
+#define TESSERA_VERSION_NUMBER 100
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tessera_status {
+  TESSERA_OK = 0,
+  TESSERA_INVALID_ARGUMENT = 1, /* an argument breaks its documented requirement */
+  TESSERA_UNSUPPORTED = 2,      /* legal, but no kernel or device here can do it */
+  TESSERA_OUT_OF_MEMORY = 3,    /* host or device memory, or the workspace, is too small */
+  TESSERA_IO = 4,               /* a text cannot be understood */
+  TESSERA_DEVICE = 5,           /* the CUDA driver or runtime reported a failure */
+  TESSERA_INTERRUPTED = 6,
+  TESSERA_INTERNAL = 7 /* a mistake of the library's own; please report it */
+} tessera_status;
+
+typedef enum tessera_type {
+  TESSERA_F64 = 0,
+  TESSERA_F32 = 1,
+  TESSERA_F16 = 2,
+  TESSERA_BF16 = 3,
+  TESSERA_I8 = 4,
+  TESSERA_U8 = 5,
+  TESSERA_I32 = 6
+} tessera_type;
+
+typedef enum tessera_bias_axis {
+  TESSERA_BIAS_NONE = 0,
+  TESSERA_BIAS_ROW = 1,   /* one value per row of C */
+  TESSERA_BIAS_COLUMN = 2 /* one value per column of C */
+} tessera_bias_axis;
+
+typedef enum tessera_activation {
+  TESSERA_ACTIVATION_NONE = 0,
+  TESSERA_RELU = 1,
+  TESSERA_GELU_TANH = 2,
+  TESSERA_GELU_ERF = 3,
+  TESSERA_SILU = 4
+} tessera_activation;
+
+/* The message of this thread's last call that failed; "" where none has. It says which argument is
+ * at fault, what it must fulfil, what was given, and what to do. Valid until this thread's next
+ * failing call. */
+TESSERA_API const char* tessera_last_error(void);
+/* "ok", "invalid_argument", ... */
+TESSERA_API const char* tessera_status_name(tessera_status status);
+
+/* "0.1.0" */
+TESSERA_API const char* tessera_version(void);
+TESSERA_API int tessera_version_number(void);
+
+/* Element (i, j) is at data + i · row_stride + j · col_stride. Row-major: col_stride = 1;
+ * column-major: row_stride = 1; transposing exchanges rows with cols and the two strides. */
+typedef struct tessera_matrix {
+  void* data;
+  int64_t rows;
+  int64_t cols;
+  int64_t row_stride;
+  int64_t col_stride;
+  tessera_type type;
+} tessera_matrix;
+
+typedef struct tessera_const_matrix {
+  const void* data;
+  int64_t rows;
+  int64_t cols;
+  int64_t row_stride;
+  int64_t col_stride;
+  tessera_type type;
+} tessera_const_matrix;
+
+/* Element i is at data + i · stride. */
+typedef struct tessera_const_vector {
+  const void* data;
+  int64_t size;
+  int64_t stride;
+  tessera_type type;
+} tessera_const_vector;
+
+/* The data of one product: C (m×n) ← activation(alpha · A (m×k) · B (k×n) + beta · C + bias). C is read
+ * only where beta ≠ 0 and must share no memory with the inputs. `bias` is read only where the
+ * epilogue asks for one. */
+typedef struct tessera_operands {
+  tessera_const_matrix a;
+  tessera_const_matrix b;
+  tessera_matrix c;
+  tessera_const_vector bias;
+} tessera_operands;
+
+typedef struct tessera_epilogue {
+  tessera_bias_axis bias;
+  tessera_activation activation;
+} tessera_epilogue;
+
+typedef struct tessera_run_options {
+  size_t struct_size;    /* sizeof(tessera_run_options) */
+  int threads;           /* CPU: for this call; 0 is the machine's cores. No effect on the result. */
+  void* stream;          /* GPU: a cudaStream_t; NULL is the legacy default stream. */
+  void* workspace;       /* tessera_plan_workspace_bytes() of the caller's memory; GPU: device memory
+                            that is zero before its first use and free when the stream is done with
+                            the call. NULL: the library keeps one. */
+  size_t workspace_size; /* its bytes */
+} tessera_run_options;
+
+/* ---- Products on the host, planned and run in one call ---- */
+
+/* C ← alpha · A · B + beta · C. options = NULL takes the defaults. */
+TESSERA_API tessera_status tessera_gemm(double alpha, tessera_const_matrix a,
+                                        tessera_const_matrix b, double beta, tessera_matrix c,
+                                        const tessera_run_options* options);
+
+/* Many products of any sizes, with the same types, in one schedule. `epilogue` and `options` may be
+ * NULL. */
+TESSERA_API tessera_status tessera_grouped_gemm(double alpha, const tessera_operands* groups,
+                                                size_t group_count, double beta,
+                                                const tessera_epilogue* epilogue,
+                                                const tessera_run_options* options);
+
+/* ---- Machines: processors as data ---- */
+
+typedef struct tessera_machine tessera_machine;
+
+/* The processor this runs on. */
+TESSERA_API tessera_status tessera_machine_host(tessera_machine** machine);
+/* One that ships with the library: "h200", ... An unknown name's message lists all. */
+TESSERA_API tessera_status tessera_machine_by_name(const char* name, tessera_machine** machine);
+TESSERA_API tessera_status tessera_machine_from_json(const char* json, tessera_machine** machine);
+/* Writes at most `size` bytes of JSON with its final 0 to `buffer` and the bytes that the whole of
+ * it takes, the 0 included, to *needed. buffer = NULL asks for the size; a buffer that is too small
+ * is TESSERA_OUT_OF_MEMORY. `needed` may be NULL. */
+TESSERA_API tessera_status tessera_machine_to_json(const tessera_machine* machine, char* buffer,
+                                                   size_t size, size_t* needed);
+TESSERA_API void tessera_machine_destroy(tessera_machine* machine);
+
+/* ---- Plans: made once, run often ---- */
+
+/* What the planner is told; what is not set it chooses. */
+typedef struct tessera_options tessera_options;
+
+TESSERA_API tessera_status tessera_options_create(tessera_options** options);
+/* key            value
+ * schedule       data_parallel, split_k, stream_k or hybrid
+ * workers        a number of logical workers
+ * splits         a number, with split_k
+ * tile           128x128x32: rows, columns and depth
+ * order          linear, swizzle, swizzle(4) or hilbert
+ * two_tile       true or false
+ * kernel         a name from the catalogue
+ * batch_invariant  true: a row of C does not change a bit when other rows or groups change */
+TESSERA_API tessera_status tessera_options_set(tessera_options* options, const char* key,
+                                               const char* value);
+TESSERA_API void tessera_options_destroy(tessera_options* options);
+
+typedef struct tessera_plan tessera_plan;
+
+/* For operands like these; only their shapes, types, strides and alignment enter the plan.
+ * machine = NULL: the host. options = NULL: the planner chooses everything. */
+TESSERA_API tessera_status tessera_plan_create(const tessera_operands* groups, size_t group_count,
+                                               double alpha, double beta,
+                                               const tessera_epilogue* epilogue,
+                                               const tessera_machine* machine,
+                                               const tessera_options* options,
+                                               tessera_plan** plan);
+TESSERA_API tessera_status tessera_plan_from_json(const char* json, tessera_plan** plan);
+/* As tessera_machine_to_json. */
+TESSERA_API tessera_status tessera_plan_to_json(const tessera_plan* plan, char* buffer, size_t size,
+                                                size_t* needed);
+/* Bytes that a caller-owned workspace must have. */
+TESSERA_API tessera_status tessera_plan_workspace_bytes(const tessera_plan* plan, size_t* bytes);
+TESSERA_API double tessera_plan_predicted_seconds(const tessera_plan* plan);
+/* CPU: returns when C is written. GPU: when the work is queued on the stream. The operands must be
+ * as many, and of the shapes and types, that the plan was made for. */
+TESSERA_API tessera_status tessera_plan_run(const tessera_plan* plan,
+                                            const tessera_operands* groups, size_t group_count,
+                                            const tessera_run_options* options);
+TESSERA_API void tessera_plan_destroy(tessera_plan* plan);
+
+/* ---- Logging ---- */
+
+/* `line` ends with no newline and is valid during the call, which may come from any thread. */
+typedef void (*tessera_log_function)(const char* line, void* user);
+
+/* Sends every line the library has to say (which path each call took, and why) to `log`. NULL
+ * restores the default: silence, or stderr for what TESSERA_VERBOSE names. */
+TESSERA_API tessera_status tessera_set_log(tessera_log_function log, void* user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

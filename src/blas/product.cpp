@@ -1,0 +1,112 @@
+#include "blas/product.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "tessera/tessera.hpp"
+
+namespace tessera::blas {
+namespace {
+
+Operands operands_of(const Product& p) {
+  const std::int64_t a_rows = p.transpose_a ? p.k : p.m;
+  const std::int64_t b_rows = p.transpose_b ? p.n : p.k;
+  const ConstMatrixView a{p.a, a_rows, p.m + p.k - a_rows, 1, p.lda, p.types.a};
+  const ConstMatrixView b{p.b, b_rows, p.n + p.k - b_rows, 1, p.ldb, p.types.b};
+  return {p.transpose_a ? a.transposed() : a, p.transpose_b ? b.transposed() : b,
+          MatrixView{p.c, p.m, p.n, 1, p.ldc, p.types.c}};
+}
+
+// What the BLAS standard calls a quick return: C stays as it is.
+bool has_no_effect(const Product& p) {
+  return p.m == 0 || p.n == 0 || ((p.alpha == 0 || p.k == 0) && p.beta == 1);
+}
+
+double element(const float* data, std::int64_t index) {
+  return data[index];
+}
+double element(const double* data, std::int64_t index) {
+  return data[index];
+}
+double element(const bf16* data, std::int64_t index) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(data[index].bits) << 16);
+}
+
+// The definition itself: needs no memory, no alignment, and one element of C at a time.
+template <class In, class Out>
+void multiply_plainly(const Product& p) {
+  const auto* a = static_cast<const In*>(p.a);
+  const auto* b = static_cast<const In*>(p.b);
+  auto* c = static_cast<Out*>(p.c);
+  for (std::int64_t j = 0; j < p.n; ++j) {
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      double sum = 0;
+      for (std::int64_t l = 0; p.alpha != 0 && l < p.k; ++l) {
+        sum += element(a, p.transpose_a ? l + i * p.lda : i + l * p.lda) *
+               element(b, p.transpose_b ? j + l * p.ldb : l + j * p.ldb);
+      }
+      Out& out = c[i + j * p.ldc];
+      out = static_cast<Out>(p.alpha * sum + (p.beta == 0 ? 0 : p.beta * out));
+    }
+  }
+}
+
+void multiply_plainly(const Product& p) {
+  if (p.types.a == ElementType::f64) {
+    multiply_plainly<double, double>(p);
+  } else if (p.types.a == ElementType::bf16) {
+    multiply_plainly<bf16, float>(p);
+  } else {
+    multiply_plainly<float, float>(p);
+  }
+}
+
+}  // namespace
+
+Product transposed(const Product& p) {
+  Product t = p;
+  std::swap(t.transpose_a, t.transpose_b);
+  std::swap(t.m, t.n);
+  std::swap(t.a, t.b);
+  std::swap(t.lda, t.ldb);
+  return t;
+}
+
+int first_wrong_argument(const Product& p) {
+  if (p.m < 0) return 3;
+  if (p.n < 0) return 4;
+  if (p.k < 0) return 5;
+  if (p.lda < std::max<std::int64_t>(1, p.transpose_a ? p.k : p.m)) return 8;
+  if (p.ldb < std::max<std::int64_t>(1, p.transpose_b ? p.n : p.k)) return 10;
+  if (p.ldc < std::max<std::int64_t>(1, p.m)) return 13;
+  return 0;
+}
+
+void multiply(const Product& p) noexcept {
+  if (has_no_effect(p)) return;
+  const Operands o = operands_of(p);
+  try {
+    gemm(p.alpha, o.a, o.b, p.beta, o.c);
+  } catch (const std::exception&) {
+    multiply_plainly(p);
+  }
+}
+
+void multiply(std::span<const Product> products) noexcept {
+  try {
+    std::vector<Operands> groups;
+    groups.reserve(products.size());
+    for (const Product& p : products) {
+      if (!has_no_effect(p)) groups.push_back(operands_of(p));
+    }
+    if (groups.empty()) return;
+    grouped_gemm(products.front().alpha, groups, products.front().beta);
+  } catch (const std::exception&) {
+    for (const Product& p : products) multiply(p);
+  }
+}
+
+}  // namespace tessera::blas

@@ -1,0 +1,414 @@
+// The C API: each function turns its arguments into those of the C++ API, and exceptions into
+// status codes, in one place (`guarded`).
+#include "tessera/tessera.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tessera/log.hpp"
+#include "tessera/tessera.hpp"
+
+struct tessera_machine {
+  tessera::Machine value;
+};
+struct tessera_options {
+  tessera::PlanOptions value;
+};
+struct tessera_plan {
+  tessera::Plan value;
+};
+
+namespace {
+
+using tessera::Error;
+using tessera::ErrorCode;
+
+// Memory for the message may be what is missing, so it is kept in place and cut to fit.
+thread_local char last_error[2048] = "";
+
+tessera_status fail(tessera_status status, std::string_view message) {
+  std::size_t length = std::min(message.size(), sizeof last_error - 1);
+  // Not in the middle of a UTF-8 character.
+  while (length < message.size() && length > 0 && (message[length] & 0xC0) == 0x80) --length;
+  std::memcpy(last_error, message.data(), length);
+  last_error[length] = '\0';
+  return status;
+}
+
+tessera_status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return TESSERA_INVALID_ARGUMENT;
+    case ErrorCode::unsupported:
+      return TESSERA_UNSUPPORTED;
+    case ErrorCode::out_of_memory:
+      return TESSERA_OUT_OF_MEMORY;
+    case ErrorCode::io:
+      return TESSERA_IO;
+    case ErrorCode::device:
+      return TESSERA_DEVICE;
+    case ErrorCode::interrupted:
+      return TESSERA_INTERRUPTED;
+  }
+  return TESSERA_INTERNAL;
+}
+
+template <class Body>
+tessera_status guarded(Body&& body) noexcept {
+  try {
+    body();
+    return TESSERA_OK;
+  } catch (const Error& error) {
+    return fail(status_of(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(TESSERA_OUT_OF_MEMORY,
+                "memory: the host has none left; free some, or use a smaller problem");
+  } catch (const std::exception& error) {
+    return fail(TESSERA_INTERNAL, error.what());
+  } catch (...) {
+    return fail(TESSERA_INTERNAL, "an exception of unknown type");
+  }
+}
+
+template <class Pointer>
+void require(Pointer* pointer, std::string_view argument) {
+  if (pointer == nullptr) {
+    throw Error(ErrorCode::invalid_argument, argument, "point to an object", "NULL",
+                "pass its address");
+  }
+}
+
+// ---- From C to C++ ----
+
+// C enums are integers that can hold anything.
+template <class To, class From>
+To checked(From value, int last, std::string_view argument) {
+  const int number = static_cast<int>(value);
+  if (number < 0 || number > last) {
+    throw Error(ErrorCode::invalid_argument, argument, "be one of its enum's constants",
+                std::to_string(number), "see tessera.h");
+  }
+  return static_cast<To>(number);
+}
+
+tessera::ElementType type_of(tessera_type type, std::string_view argument) {
+  static_assert(TESSERA_F64 == static_cast<int>(tessera::ElementType::f64));
+  static_assert(TESSERA_F32 == static_cast<int>(tessera::ElementType::f32));
+  static_assert(TESSERA_F16 == static_cast<int>(tessera::ElementType::f16));
+  static_assert(TESSERA_BF16 == static_cast<int>(tessera::ElementType::bf16));
+  static_assert(TESSERA_I8 == static_cast<int>(tessera::ElementType::i8));
+  static_assert(TESSERA_U8 == static_cast<int>(tessera::ElementType::u8));
+  static_assert(TESSERA_I32 == static_cast<int>(tessera::ElementType::i32));
+  return checked<tessera::ElementType>(type, TESSERA_I32, argument);
+}
+
+tessera::ConstMatrixView view_of(const tessera_const_matrix& m, std::string_view argument) {
+  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, argument)};
+}
+
+tessera::MatrixView view_of(const tessera_matrix& m, std::string_view argument) {
+  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, argument)};
+}
+
+tessera::Operands operands_of(const tessera_operands& o) {
+  return {view_of(o.a, "A's type"),
+          view_of(o.b, "B's type"),
+          view_of(o.c, "C's type"),
+          {o.bias.data, o.bias.size, o.bias.stride, type_of(o.bias.type, "bias's type")}};
+}
+
+std::vector<tessera::Operands> groups_of(const tessera_operands* groups, std::size_t count) {
+  if (count > 0) require(groups, "groups");
+  std::vector<tessera::Operands> converted;
+  converted.reserve(count);
+  for (std::size_t g = 0; g < count; ++g) converted.push_back(operands_of(groups[g]));
+  return converted;
+}
+
+tessera::Epilogue epilogue_of(const tessera_epilogue* epilogue) {
+  static_assert(TESSERA_BIAS_COLUMN == static_cast<int>(tessera::BiasAxis::column));
+  static_assert(TESSERA_SILU == static_cast<int>(tessera::Activation::silu));
+  if (epilogue == nullptr) return {};
+  return {checked<tessera::BiasAxis>(epilogue->bias, TESSERA_BIAS_COLUMN, "epilogue.bias"),
+          checked<tessera::Activation>(epilogue->activation, TESSERA_SILU, "epilogue.activation")};
+}
+
+// Members beyond what the caller's header knew keep their defaults.
+tessera::RunOptions run_options_of(const tessera_run_options* options) {
+  if (options == nullptr) return {};
+  tessera_run_options known{};
+  if (options->struct_size < sizeof known.struct_size || options->struct_size > 4096) {
+    throw Error(ErrorCode::invalid_argument, "options.struct_size",
+                "be sizeof(tessera_run_options), " + std::to_string(sizeof known),
+                std::to_string(options->struct_size), "set it before the call");
+  }
+  std::memcpy(&known, options, std::min(options->struct_size, sizeof known));
+  return {known.threads, known.stream, known.workspace, known.workspace_size};
+}
+
+// ---- Options by name ----
+
+[[noreturn]] void refuse_option(std::string_view key, std::string_view requirement,
+                                std::string_view value) {
+  throw Error(ErrorCode::invalid_argument, "option " + std::string(key), requirement,
+              "'" + std::string(value) + "'", "correct the value");
+}
+
+int number_of(std::string_view key, std::string_view value) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size()) {
+    refuse_option(key, "be a whole number", value);
+  }
+  return number;
+}
+
+bool truth_of(std::string_view key, std::string_view value) {
+  if (value != "true" && value != "false") refuse_option(key, "be true or false", value);
+  return value == "true";
+}
+
+tessera::TileConfig tile_of(std::string_view key, std::string_view value) {
+  const std::size_t first = value.find('x');
+  const std::size_t second = first == value.npos ? value.npos : value.find('x', first + 1);
+  if (second == value.npos) refuse_option(key, "be rows x columns x depth, as 128x128x32", value);
+  tessera::TileConfig tile;
+  tile.block_m = number_of(key, value.substr(0, first));
+  tile.block_n = number_of(key, value.substr(first + 1, second - first - 1));
+  tile.block_k = number_of(key, value.substr(second + 1));
+  return tile;
+}
+
+void set_option(tessera::PlanOptions& options, std::string_view key, std::string_view value) {
+  if (key == "schedule") {
+    options.schedule = tessera::schedule_kind_from_name(value);
+  } else if (key == "workers") {
+    options.workers = number_of(key, value);
+  } else if (key == "splits") {
+    options.splits = number_of(key, value);
+  } else if (key == "tile") {
+    options.tile = tile_of(key, value);
+  } else if (key == "order") {
+    options.order = tessera::tile_order_from_name(value);
+  } else if (key == "two_tile") {
+    options.two_tile = truth_of(key, value);
+  } else if (key == "kernel") {
+    options.kernel = std::string(value);
+  } else if (key == "batch_invariant") {
+    options.batch_invariant = truth_of(key, value);
+  } else {
+    throw Error(ErrorCode::invalid_argument, "option key",
+                "be schedule, workers, splits, tile, order, two_tile, kernel or batch_invariant",
+                "'" + std::string(key) + "'", "choose a listed key");
+  }
+}
+
+// ---- From C++ to C ----
+
+void copy_text(const std::string& text, char* buffer, std::size_t size, std::size_t* needed) {
+  const std::size_t bytes = text.size() + 1;
+  if (needed != nullptr) *needed = bytes;
+  if (buffer == nullptr) return;
+  if (size < bytes) {
+    throw Error(ErrorCode::out_of_memory, "buffer",
+                "have " + std::to_string(bytes) + " bytes for this text", std::to_string(size),
+                "ask for the size first, with buffer = NULL");
+  }
+  std::memcpy(buffer, text.c_str(), bytes);
+}
+
+// Hands a new object over only when it is complete.
+template <class Handle, class Value>
+void give(Handle** handle, Value&& value) {
+  *handle = new Handle{std::forward<Value>(value)};
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* tessera_last_error(void) {
+  return last_error;
+}
+
+const char* tessera_status_name(tessera_status status) {
+  switch (status) {
+    case TESSERA_OK:
+      return "ok";
+    case TESSERA_INVALID_ARGUMENT:
+      return "invalid_argument";
+    case TESSERA_UNSUPPORTED:
+      return "unsupported";
+    case TESSERA_OUT_OF_MEMORY:
+      return "out_of_memory";
+    case TESSERA_IO:
+      return "io";
+    case TESSERA_DEVICE:
+      return "device";
+    case TESSERA_INTERRUPTED:
+      return "interrupted";
+    case TESSERA_INTERNAL:
+      return "internal";
+  }
+  return "unknown";
+}
+
+const char* tessera_version(void) {
+  return tessera::version();
+}
+
+int tessera_version_number(void) {
+  return TESSERA_VERSION_NUMBER;
+}
+
+tessera_status tessera_gemm(double alpha, tessera_const_matrix a, tessera_const_matrix b,
+                            double beta, tessera_matrix c, const tessera_run_options* options) {
+  return guarded([&] {
+    tessera::gemm(alpha, view_of(a, "A's type"), view_of(b, "B's type"), beta,
+                  view_of(c, "C's type"), {}, {}, run_options_of(options));
+  });
+}
+
+tessera_status tessera_grouped_gemm(double alpha, const tessera_operands* groups,
+                                    size_t group_count, double beta,
+                                    const tessera_epilogue* epilogue,
+                                    const tessera_run_options* options) {
+  return guarded([&] {
+    tessera::grouped_gemm(alpha, groups_of(groups, group_count), beta, epilogue_of(epilogue),
+                          run_options_of(options));
+  });
+}
+
+tessera_status tessera_machine_host(tessera_machine** machine) {
+  return guarded([&] {
+    require(machine, "machine");
+    give(machine, tessera::host_machine());
+  });
+}
+
+tessera_status tessera_machine_by_name(const char* name, tessera_machine** machine) {
+  return guarded([&] {
+    require(name, "name");
+    require(machine, "machine");
+    give(machine, tessera::machine_by_name(name));
+  });
+}
+
+tessera_status tessera_machine_from_json(const char* json, tessera_machine** machine) {
+  return guarded([&] {
+    require(json, "json");
+    require(machine, "machine");
+    give(machine, tessera::machine_from_json(json));
+  });
+}
+
+tessera_status tessera_machine_to_json(const tessera_machine* machine, char* buffer, size_t size,
+                                       size_t* needed) {
+  return guarded([&] {
+    require(machine, "machine");
+    copy_text(tessera::to_json(machine->value), buffer, size, needed);
+  });
+}
+
+void tessera_machine_destroy(tessera_machine* machine) {
+  delete machine;
+}
+
+tessera_status tessera_options_create(tessera_options** options) {
+  return guarded([&] {
+    require(options, "options");
+    give(options, tessera::PlanOptions{});
+  });
+}
+
+tessera_status tessera_options_set(tessera_options* options, const char* key, const char* value) {
+  return guarded([&] {
+    require(options, "options");
+    require(key, "key");
+    require(value, "value");
+    set_option(options->value, key, value);
+  });
+}
+
+void tessera_options_destroy(tessera_options* options) {
+  delete options;
+}
+
+tessera_status tessera_plan_create(const tessera_operands* groups, size_t group_count, double alpha,
+                                   double beta, const tessera_epilogue* epilogue,
+                                   const tessera_machine* machine, const tessera_options* options,
+                                   tessera_plan** plan) {
+  return guarded([&] {
+    require(plan, "plan");
+    const tessera::Problem problem =
+        tessera::describe(groups_of(groups, group_count), alpha, beta, epilogue_of(epilogue));
+    const tessera::PlanOptions choices =
+        options == nullptr ? tessera::PlanOptions{} : options->value;
+    give(plan,
+         tessera::make_plan(problem, machine == nullptr ? tessera::host_machine() : machine->value,
+                            choices));
+  });
+}
+
+tessera_status tessera_plan_from_json(const char* json, tessera_plan** plan) {
+  return guarded([&] {
+    require(json, "json");
+    require(plan, "plan");
+    give(plan, tessera::plan_from_json(json));
+  });
+}
+
+tessera_status tessera_plan_to_json(const tessera_plan* plan, char* buffer, size_t size,
+                                    size_t* needed) {
+  return guarded([&] {
+    require(plan, "plan");
+    copy_text(tessera::to_json(plan->value), buffer, size, needed);
+  });
+}
+
+tessera_status tessera_plan_workspace_bytes(const tessera_plan* plan, size_t* bytes) {
+  return guarded([&] {
+    require(plan, "plan");
+    require(bytes, "bytes");
+    *bytes = tessera::workspace_bytes(plan->value);
+  });
+}
+
+double tessera_plan_predicted_seconds(const tessera_plan* plan) {
+  return plan == nullptr ? 0.0 : plan->value.cost.seconds;
+}
+
+tessera_status tessera_plan_run(const tessera_plan* plan, const tessera_operands* groups,
+                                size_t group_count, const tessera_run_options* options) {
+  return guarded([&] {
+    require(plan, "plan");
+    tessera::run(plan->value, groups_of(groups, group_count), run_options_of(options));
+  });
+}
+
+void tessera_plan_destroy(tessera_plan* plan) {
+  delete plan;
+}
+
+tessera_status tessera_set_log(tessera_log_function log, void* user) {
+  return guarded([&] {
+    if (log == nullptr) {
+      tessera::set_log({});
+    } else {
+      // The line is terminated for C.
+      tessera::set_log(
+          [log, user](std::string_view line) { log(std::string(line).c_str(), user); });
+    }
+  });
+}
+
+}  // extern "C"
