@@ -15,10 +15,13 @@ function(tessera_compile target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON)
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  # An installed target passes none of this on.
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   # Contraction is chosen in the source, so that every instruction set adds in the order it says.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
-  target_link_libraries(${target} PUBLIC OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json)
+  target_link_libraries(${target} PUBLIC $<BUILD_INTERFACE:OpenMP::OpenMP_CXX>
+                        $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   target_compile_definitions(${target} PRIVATE TESSERA_VERSION="${PROJECT_VERSION}"
                              TESSERA_HAS_CUDA=$<BOOL:${TESSERA_HAS_CUDA}>)
 endfunction()
