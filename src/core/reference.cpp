@@ -98,7 +98,8 @@ Sum sum_element(double alpha, const Operands& o, double beta, const Epilogue& ep
   return {static_cast<double>(value), static_cast<double>(magnitude)};
 }
 
-// The absolute error that a result too small for the type's normal range may have.
+}  // namespace
+
 double smallest_subnormal(ElementType type) {
   switch (type) {
     case ElementType::f64:
@@ -112,8 +113,6 @@ double smallest_subnormal(ElementType type) {
       return 0;
   }
 }
-
-}  // namespace
 
 double unit_roundoff(ElementType type) {
   switch (type) {

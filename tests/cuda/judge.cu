@@ -113,18 +113,6 @@ __global__ void explain_kernel(JudgeRequest request, Bound bound, std::int64_t a
   *out = element(request, bound, at / request.operands.c.cols, at % request.operands.c.cols);
 }
 
-double smallest_subnormal(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return 0x1p-24;
-    case ElementType::f32:
-    case ElementType::bf16:
-      return 0x1p-133;
-    default:
-      return 0;
-  }
-}
-
 }  // namespace
 
 std::string judge(const JudgeRequest& request) {
