@@ -2,6 +2,7 @@
 // enumerates it, the dispatchers look kernels up in it by name, and nothing else lists kernels.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,8 @@ struct KernelEntry {
   TileConfig tile;
   bool needs_tma = false;    // A, B and C must satisfy the tensor memory accelerator
   std::string_view wins_at;  // what it is here for
+  // GPU: shared memory of a block beside its stages (plan/scratchpad.hpp adds them up).
+  std::int64_t epilogue_bytes = 0;
 };
 
 // All kernels, best first within a device; the reference ends the list.

@@ -1,0 +1,317 @@
+#include "plan/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/intensity.hpp"
+#include "plan/scratchpad.hpp"
+#include "schedule/fixup.hpp"
+#include "schedule/partition.hpp"
+
+namespace tessera {
+namespace {
+
+// Share of Hopper's peak that mma.sync code for sm_80 reaches there: the wgmma path is not open to
+// it. From published microbenchmarks of both instructions on an H100, 2024.
+constexpr double kOlderInstructions = 0.6;
+
+// A CPU core packs so many bytes of source a second while they come from its cache; f32, one Zen
+// core, 2026-11 (0.35 ns an element).
+constexpr double kPackBytesPerSecond = 11e9;
+
+// Share of the time for reading and writing C between two k-blocks on a CPU that the multiplication
+// does not hide. Zen 4, 2026-11.
+constexpr double kExposedAccumulation = 0.3;
+
+double round_up(double value, int multiple) {
+  return multiple > 1 ? std::ceil(value / multiple) * multiple : value;
+}
+
+double worker_cache_rate(const Machine& machine) {
+  return machine.cache_bytes_per_second / machine.workers;
+}
+
+// A GPU's tile always computes all of itself: rows and columns beyond the edge are zeros that cost
+// the same. A cluster's blocks work side by side on their shares.
+void time_on_gpu(RunProfile& profile, const Problem& problem, const Machine& machine,
+                 const TileConfig& tile, const KernelEntry* kernel) {
+  const bool older =
+      kernel != nullptr && kernel->architecture != machine.architecture && !kernel->needs_tma;
+  const double blocks = tile.cluster_m * tile.cluster_n;
+  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
+                      (older ? kOlderInstructions : 1);
+  profile.arithmetic_seconds = flops_per_iteration(tile) / rate;
+  const double loading =
+      bytes_per_iteration(tile, problem.types) / (worker_cache_rate(machine) * blocks);
+  profile.iteration_seconds =
+      std::max(profile.arithmetic_seconds, loading) + machine.cost.iteration_overhead_seconds;
+  const double c_bytes = static_cast<double>(tile.block_m) * tile.block_n *
+                         size_of(problem.types.c) * (problem.beta != 0 ? 2 : 1);
+  profile.finish_seconds = c_bytes / (worker_cache_rate(machine) * blocks);
+}
+
+// A CPU's edge tiles compute only what is there, rounded up to its registers. Packing and the
+// traffic of C between k-blocks are paid beside the arithmetic.
+void time_on_cpu(RunProfile& profile, const Problem& problem, const Machine& machine,
+                 const TileConfig& tile) {
+  const GemmShape& shape = profile.run.shape;
+  const double rows = static_cast<double>(shape.m) / profile.grid.m;
+  const double cols = static_cast<double>(shape.n) / profile.grid.n;
+  const double depth = static_cast<double>(std::max<std::int64_t>(shape.k, 1)) / profile.grid.k;
+  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency;
+  profile.arithmetic_seconds = 2 * round_up(rows, tile.mr) * round_up(cols, tile.nr) * depth / rate;
+
+  const double a_source = tile.a_in_place ? 0 : rows * depth * size_of(problem.types.a);
+  const double b_source = tile.b_in_place ? 0 : cols * depth * size_of(problem.types.b);
+  profile.packing_seconds = (a_source + b_source) / kPackBytesPerSecond;
+
+  const double accumulators = rows * cols * size_of(accumulator_of(problem.types));
+  const bool in_scratchpad = accumulators <= 0.5 * static_cast<double>(machine.scratchpad_bytes);
+  const double accumulating =
+      profile.grid.k > 1 && !in_scratchpad
+          ? kExposedAccumulation * 2 * accumulators / worker_cache_rate(machine)
+          : 0;
+  profile.iteration_seconds = profile.arithmetic_seconds + profile.packing_seconds + accumulating +
+                              machine.cost.iteration_overhead_seconds;
+  profile.finish_seconds = 0;
+}
+
+double footprint_bytes(const ShapeRun& run, const Problem& problem) {
+  const auto m = static_cast<double>(run.shape.m);
+  const auto n = static_cast<double>(run.shape.n);
+  const auto k = static_cast<double>(run.shape.k);
+  return static_cast<double>(run.count) *
+         (m * k * size_of(problem.types.a) + k * n * size_of(problem.types.b) +
+          m * n * size_of(problem.types.c));
+}
+
+// The partition of a profile's line, as make_partition cuts the real one.
+Partition partition_of(const TileProfile& profile, const Schedule& schedule) {
+  Partition partition;
+  partition.workers = schedule.workers;
+  if (schedule.kind == ScheduleKind::split_k) partition.splits = schedule.splits;
+  if (schedule.kind == ScheduleKind::stream_k) partition.stream_tiles = profile.tiles;
+  if (schedule.kind == ScheduleKind::hybrid) {
+    partition.stream_tiles =
+        hybrid_stream_tiles(profile.tiles, schedule.workers, schedule.two_tile);
+  }
+  std::int64_t left = partition.stream_tiles;
+  for (const RunProfile& run : profile.runs) {
+    const std::int64_t tiles = std::min(left, run.tiles);
+    partition.stream_iterations += tiles * run.grid.k;
+    left -= tiles;
+  }
+  return partition;
+}
+
+struct Loads {
+  std::vector<double> seconds;  // that each worker is busy
+  double busiest = 0;
+  double total = 0;
+  std::int64_t active = 0;  // workers with anything to do
+};
+
+// Whole tiles or splits of them, dealt round robin.
+void deal_units(const TileProfile& profile, const Machine& machine, const Partition& partition,
+                std::vector<double>& load) {
+  const std::int64_t workers = partition.workers;
+  std::int64_t skip = partition.stream_tiles;
+  std::int64_t next = 0;  // the worker whose turn it is
+  double everyone = 0;
+  for (const RunProfile& run : profile.runs) {
+    const std::int64_t in_stream = std::min(skip, run.tiles);
+    skip -= in_stream;
+    const std::int64_t pieces = std::min<std::int64_t>(partition.splits, run.grid.k);
+    const std::int64_t units = (run.tiles - in_stream) * pieces;
+    if (units == 0) continue;
+    const auto depth = static_cast<double>(ceil_div(run.grid.k, pieces));
+    const double publish =
+        pieces > 1 ? machine.cost.peer_seconds_per_byte * profile.partial_bytes : 0;
+    const double unit = machine.cost.tile_seconds + depth * run.iteration_seconds + publish +
+                        run.finish_seconds / static_cast<double>(pieces);
+    everyone += static_cast<double>(units / workers) * unit;
+    for (std::int64_t left = units % workers; left > 0; --left) {
+      load[static_cast<std::size_t>(next)] += unit;
+      next = next + 1 == workers ? 0 : next + 1;
+    }
+  }
+  for (double& seconds : load) seconds += everyone;
+}
+
+// One run of the line per worker.
+void cut_stream(const TileProfile& profile, const Machine& machine, const Partition& partition,
+                std::vector<double>& load) {
+  if (partition.stream_iterations == 0) return;
+  const double publish = machine.cost.peer_seconds_per_byte * profile.partial_bytes;
+  std::size_t at = 0;          // the run of equal products ...
+  std::int64_t run_start = 0;  // ... and where it starts on the line
+  for (std::int64_t worker = 0; worker < partition.workers; ++worker) {
+    std::int64_t position = partition.run_begin(worker);
+    const std::int64_t end = partition.run_begin(worker + 1);
+    while (position < end) {
+      const RunProfile& run = profile.runs[at];
+      const std::int64_t run_end = run_start + run.tiles * run.grid.k;
+      if (position >= run_end) {
+        run_start = run_end;
+        ++at;
+        continue;
+      }
+      const std::int64_t piece_end = std::min(end, run_end);
+      const std::int64_t from = position - run_start;
+      const std::int64_t to = piece_end - run_start;
+      const std::int64_t items = (to - 1) / run.grid.k - from / run.grid.k + 1;
+      const int partials =
+          static_cast<int>(from % run.grid.k != 0) +
+          static_cast<int>(to % run.grid.k != 0 && (items > 1 || from % run.grid.k == 0));
+      const auto iterations = static_cast<double>(to - from);
+      load[static_cast<std::size_t>(worker)] +=
+          static_cast<double>(items) * machine.cost.tile_seconds +
+          iterations * (run.iteration_seconds + run.finish_seconds / run.grid.k) +
+          partials * publish;
+      position = piece_end;
+    }
+  }
+}
+
+Loads loads_of(const TileProfile& profile, const Machine& machine, const Partition& partition) {
+  Loads loads;
+  loads.seconds.resize(static_cast<std::size_t>(partition.workers));
+  cut_stream(profile, machine, partition, loads.seconds);
+  deal_units(profile, machine, partition, loads.seconds);
+  for (const double seconds : loads.seconds) {
+    loads.busiest = std::max(loads.busiest, seconds);
+    loads.total += seconds;
+    loads.active += static_cast<std::int64_t>(seconds > 0);
+  }
+  return loads;
+}
+
+// Contributors to the tile that has the most of them.
+std::int64_t most_peers(const TileProfile& profile, const Partition& partition) {
+  std::int64_t peers = std::min<std::int64_t>(partition.splits, profile.most_iterations);
+  if (partition.stream_iterations > 0) {
+    const std::int64_t each =
+        std::max<std::int64_t>(1, partition.stream_iterations / partition.workers);
+    const bool aligned =
+        partition.stream_iterations % partition.workers == 0 &&
+        (each % profile.most_iterations == 0 || profile.most_iterations % each == 0);
+    const std::int64_t stream = ceil_div(profile.most_iterations, each);
+    peers = std::max(peers, aligned ? stream : std::max<std::int64_t>(stream, 2));
+  }
+  return peers;
+}
+
+double fixup_seconds(const TileProfile& profile, const Machine& machine,
+                     const Partition& partition) {
+  const FixupPath path = fixup_path(most_peers(profile, partition));
+  return path.levels * machine.cost.split_seconds +
+         path.additions * machine.cost.peer_seconds_per_byte * profile.partial_bytes;
+}
+
+// Where the operands of a call come from. A CPU's are taken to be in the shared cache if they fit;
+// a GPU's come from memory, because a program's other kernels have swept its cache since.
+double memory_rate(const TileProfile& profile, const Machine& machine, std::int64_t active) {
+  const double workers = static_cast<double>(
+      std::min<std::int64_t>(active * profile.blocks_per_worker, machine.workers));
+  if (machine.kind == MachineKind::cpu &&
+      profile.footprint_bytes <= static_cast<double>(machine.cache_bytes)) {
+    return workers * worker_cache_rate(machine);
+  }
+  return std::min(machine.memory_bytes_per_second,
+                  workers * machine.worker_memory_bytes_per_second);
+}
+
+}  // namespace
+
+FixupPath fixup_path(std::int64_t peers) {
+  FixupPath path;
+  while (peers > 1) {
+    ++path.levels;
+    path.additions += static_cast<int>(std::min<std::int64_t>(peers, kFixupFanIn)) - 1;
+    peers = ceil_div(peers, kFixupFanIn);
+  }
+  return path;
+}
+
+TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& problem,
+                          const Machine& machine, const TileConfig& tile,
+                          const KernelEntry* kernel) {
+  TileProfile profile;
+  profile.blocks_per_worker = tile.cluster_m * tile.cluster_n;
+  profile.partial_bytes =
+      static_cast<double>(accumulator_bytes(tile, problem.types)) / profile.blocks_per_worker;
+  profile.runs.reserve(runs.size());
+  for (const ShapeRun& run : runs) {
+    const GroupExtent extent = make_extent(run.shape.m, run.shape.n, run.shape.k, tile.block_m,
+                                           tile.block_n, tile.block_k, 0, 0);
+    if (extent.tiles() == 0) continue;
+    RunProfile each;
+    each.run = run;
+    each.grid = {extent.grid_m, extent.grid_n, extent.iterations};
+    each.tiles = extent.tiles() * run.count;
+    if (machine.kind == MachineKind::gpu) {
+      time_on_gpu(each, problem, machine, tile, kernel);
+    } else {
+      time_on_cpu(each, problem, machine, tile);
+    }
+    const std::int64_t iterations = each.tiles * each.grid.k;
+    profile.tiles += each.tiles;
+    profile.iterations += iterations;
+    profile.arithmetic_seconds += static_cast<double>(iterations) * each.arithmetic_seconds;
+    profile.packing_seconds += static_cast<double>(iterations) * each.packing_seconds;
+    profile.footprint_bytes += footprint_bytes(run, problem);
+    profile.most_iterations = std::max<std::int64_t>(profile.most_iterations, each.grid.k);
+    profile.runs.push_back(each);
+  }
+  return profile;
+}
+
+Traffic traffic_of(const TileProfile& profile, const Problem& problem, const Machine& machine,
+                   TileOrderChoice order, int workers) {
+  Traffic sum;
+  for (const RunProfile& run : profile.runs) {
+    const Traffic traffic = estimate_traffic(run.run, run.grid, problem, order, workers, machine);
+    sum.memory_bytes += traffic.memory_bytes;
+    sum.cache_bytes += traffic.cache_bytes;
+  }
+  return sum;
+}
+
+Prediction predict(const TileProfile& profile, const Machine& machine, const Schedule& schedule,
+                   const Traffic& traffic) {
+  const Partition partition = partition_of(profile, schedule);
+  const Loads loads = loads_of(profile, machine, partition);
+  const std::int64_t capacity = std::max<std::int64_t>(
+      1, std::min<std::int64_t>(schedule.workers, machine.workers / profile.blocks_per_worker));
+  const auto workers = static_cast<double>(capacity);
+  const bool forks = machine.kind == MachineKind::gpu || capacity > 1;
+  const double busy = std::max(loads.busiest, loads.total / workers);
+  const double memory_seconds =
+      loads.active > 0 ? traffic.memory_bytes / memory_rate(profile, machine, loads.active) : 0;
+
+  Prediction p;
+  p.traffic = traffic;
+  p.launch = forks ? machine.cost.launch_seconds : 0;
+  p.arithmetic = profile.arithmetic_seconds / workers;
+  p.packing = profile.packing_seconds / workers;
+  p.items = loads.total / workers - p.arithmetic - p.packing;
+  p.imbalance = busy - loads.total / workers;
+  p.fixup = fixup_seconds(profile, machine, partition);
+  p.memory = std::max(0.0, memory_seconds - busy);
+  p.seconds = p.launch + busy + p.fixup + p.memory;
+  return p;
+}
+
+Cost to_cost(const Prediction& p) {
+  Cost cost;
+  cost.seconds = p.seconds;
+  cost.memory_bytes = p.traffic.memory_bytes;
+  cost.cache_bytes = p.traffic.cache_bytes;
+  cost.terms = {{"launch", p.launch}, {"arithmetic", p.arithmetic}, {"packing", p.packing},
+                {"items", p.items},   {"imbalance", p.imbalance},   {"fix-up", p.fixup},
+                {"memory", p.memory}};
+  std::erase_if(cost.terms, [](const CostTerm& term) { return term.seconds <= 0; });
+  return cost;
+}
+
+}  // namespace tessera

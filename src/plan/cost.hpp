@@ -1,0 +1,81 @@
+// The cost model: a predicted time for one tile shape and one schedule on one machine. Pure
+// arithmetic on the Machine's constants; docs/cost_model.md has the formula on one page and what it
+// leaves out.
+//
+//   seconds = launch + max(busiest worker, memory) + fix-up's tail
+//   worker  = a·items + Σ iterations·(max(arithmetic, cache) + c0 + packing) + C written
+//   fix-up  = b·levels + d·bytes·additions         (schedule/fixup.hpp's tree)
+//   memory  = bytes / min(machine's bandwidth, active workers · one worker's bandwidth)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "plan/shape_runs.hpp"
+#include "plan/traffic.hpp"
+#include "tessera/machine.hpp"
+#include "tessera/plan.hpp"
+#include "tessera/problem.hpp"
+
+namespace tessera {
+
+// A run of equal products, cut into tiles, with the times of one worker that computes them.
+struct RunProfile {
+  ShapeRun run;
+  TileGrid grid;
+  std::int64_t tiles = 0;         // of all its products
+  double iteration_seconds = 0;   // one MAC iteration, everything included
+  double arithmetic_seconds = 0;  // of which multiplying
+  double packing_seconds = 0;     // of which packing (CPU)
+  double finish_seconds = 0;      // writing one tile of C
+};
+
+// A problem cut by one kernel's tiles: what all schedules of these tiles share.
+struct TileProfile {
+  std::vector<RunProfile> runs;
+  std::int64_t tiles = 0;
+  std::int64_t iterations = 0;
+  std::int64_t most_iterations = 1;  // of any tile
+  double arithmetic_seconds = 0;     // of all iterations, on one worker
+  double packing_seconds = 0;
+  double footprint_bytes = 0;  // all operands, each once
+  double partial_bytes = 0;    // of a tile of accumulators, as one block publishes it
+  int blocks_per_worker = 1;   // a cluster's
+};
+
+// `kernel` may be null: a tile that no kernel is compiled for.
+TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& problem,
+                          const Machine& machine, const TileConfig& tile,
+                          const KernelEntry* kernel);
+
+// A prediction's parts, in seconds; they add up to `seconds`.
+struct Prediction {
+  double seconds = 0;
+  double launch = 0;
+  double arithmetic = 0;  // multiplying, of an average worker
+  double packing = 0;     // packing operands, of an average worker
+  double items = 0;       // prologues, epilogues and the overhead of iterations, likewise
+  double imbalance = 0;   // the busiest worker beyond the average
+  double fixup = 0;       // adding partial tiles, after the last iteration
+  double memory = 0;      // waiting for memory beyond the busiest worker
+  Traffic traffic;
+};
+
+// What `workers` workers load and store in a tile order.
+Traffic traffic_of(const TileProfile& profile, const Problem& problem, const Machine& machine,
+                   TileOrderChoice order, int workers);
+
+Prediction predict(const TileProfile& profile, const Machine& machine, const Schedule& schedule,
+                   const Traffic& traffic);
+
+Cost to_cost(const Prediction& prediction);
+
+// Additions on the longest path of the fix-up tree of `peers` partial tiles, and its levels.
+struct FixupPath {
+  int levels = 0;
+  int additions = 0;
+};
+FixupPath fixup_path(std::int64_t peers);
+
+}  // namespace tessera

@@ -1,0 +1,10 @@
+// The counts of a divided iteration space, for people and for `tessera plan`.
+#pragma once
+
+#include "tessera/plan.hpp"
+
+namespace tessera {
+
+Decomposition decompose(const Problem& problem, const TileConfig& tile, const Schedule& schedule);
+
+}  // namespace tessera

@@ -1,0 +1,72 @@
+#include "plan/invariant.hpp"
+
+#include <algorithm>
+
+#include "schedule/partition.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera {
+namespace {
+
+// The product that tiles are chosen for.
+constexpr GemmShape kMiddling = {256, 4096, 4096};
+
+// k is cut into pieces of at least this depth: adding the partial tiles then costs a few percent at
+// most, however many rows there are.
+constexpr std::int64_t kLeastDepth = 4096;
+
+// As many pieces as let one row of tiles use all workers.
+int splits_for(const GemmShape& shape, const TileCandidate& candidate) {
+  const std::int64_t columns = std::max<std::int64_t>(1, ceil_div(shape.n, candidate.tile.block_n));
+  return static_cast<int>(std::max<std::int64_t>(
+      1, std::min<std::int64_t>(candidate.workers / columns, shape.k / kLeastDepth)));
+}
+
+}  // namespace
+
+void keep_invariant_tile(const PlanRequest& request, TileChoices& choices) {
+  if (choices.accepted.size() <= 1) return;
+  Problem problem = request.problem;
+  problem.groups = {kMiddling};
+  const std::vector<ShapeRun> runs = shape_runs(problem);
+  const auto seconds = [&](const TileCandidate& candidate) {
+    const TileProfile profile =
+        profile_tiles(runs, problem, request.machine, candidate.tile, candidate.kernel);
+    Schedule schedule;
+    schedule.workers = candidate.workers;
+    const Traffic traffic = traffic_of(profile, problem, request.machine, {}, candidate.workers);
+    return predict(profile, request.machine, schedule, traffic).seconds;
+  };
+  const TileCandidate best = *std::ranges::min_element(choices.accepted, {}, seconds);
+  for (const TileCandidate& candidate : choices.accepted) {
+    if (candidate.kernel == best.kernel && candidate.tile == best.tile) continue;
+    choices.rejected.push_back({kernel_name(candidate), candidate.tile,
+                                "batch_invariant fixes the tile by the types alone"});
+  }
+  std::erase_if(choices.accepted, [&](const TileCandidate& candidate) {
+    return candidate.kernel != best.kernel || candidate.tile != best.tile;
+  });
+}
+
+Schedule invariant_schedule(const PlanRequest& request, const TileCandidate& candidate) {
+  Schedule schedule;
+  schedule.workers = candidate.workers;
+  schedule.splits = 1;
+  if (request.options.splits) {
+    schedule.splits = *request.options.splits;
+  } else if (request.options.schedule != ScheduleKind::data_parallel && !request.runs.empty()) {
+    schedule.splits = splits_for(request.runs.front().shape, candidate);
+    for (const ShapeRun& run : request.runs) {
+      const int splits = splits_for(run.shape, candidate);
+      if (splits == schedule.splits) continue;
+      throw Error(ErrorCode::unsupported, "batch_invariant",
+                  "find n and k in all groups that ask for equally many splits",
+                  std::to_string(schedule.splits) + " and " + std::to_string(splits),
+                  "plan such groups separately, or fix the number of splits");
+    }
+  }
+  if (schedule.splits > 1) schedule.kind = ScheduleKind::split_k;
+  return schedule;
+}
+
+}  // namespace tessera

@@ -1,0 +1,331 @@
+// The planner: the worked decompositions, the reasons of rejections, the options, and what must
+// hold for any problem on any machine.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/catalogue.hpp"
+#include "core/tile_config.hpp"
+#include "plan/intensity.hpp"
+#include "plan/scratchpad.hpp"
+#include "schedule/grouped.hpp"
+#include "schedule/partition.hpp"
+#include "tessera/error.hpp"
+#include "tessera/plan.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr TileConfig kWorkedTile = {.block_m = 128, .block_n = 128, .block_k = 32};
+
+std::string error_of(const Problem& problem, const Machine& machine, const PlanOptions& options) {
+  try {
+    make_plan(problem, machine, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+PlanOptions worked(ScheduleKind kind, int workers, bool two_tile = true) {
+  PlanOptions options;
+  options.schedule = kind;
+  options.workers = workers;
+  options.tile = kWorkedTile;
+  options.two_tile = two_tile;
+  return options;
+}
+
+struct WorkedExample {
+  std::int64_t k;
+  int workers;
+  bool two_tile;
+  std::int64_t stream_tiles, data_parallel_tiles, iterations_per_tile, stream_iterations,
+      per_worker, left_over;
+};
+
+class WorkedExamples : public testing::TestWithParam<WorkedExample> {};
+
+TEST_P(WorkedExamples, DecomposeAsPublished) {
+  const WorkedExample& example = GetParam();
+  for (const char* machine : {"zen4", "gpu-84sm", "h200"}) {
+    const Plan plan = make_plan(
+        dense_problem({1536, 1792, example.k}, gemm_types_for(ElementType::bf16)),
+        machine_by_name(machine), worked(ScheduleKind::hybrid, example.workers, example.two_tile));
+    const Decomposition& d = plan.decomposition;
+    EXPECT_EQ(d.tiles_m, 12);
+    EXPECT_EQ(d.tiles_n, 14);
+    EXPECT_EQ(d.tiles, 168);
+    EXPECT_EQ(d.stream_k_tiles, example.stream_tiles);
+    EXPECT_EQ(d.data_parallel_tiles, example.data_parallel_tiles);
+    EXPECT_EQ(d.iterations_per_tile, example.iterations_per_tile);
+    EXPECT_EQ(d.stream_k_iterations, example.stream_iterations);
+    EXPECT_EQ(d.iterations_per_worker, example.per_worker);
+    EXPECT_EQ(d.leftover_iterations, example.left_over);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hybrid, WorkedExamples,
+                         testing::Values(WorkedExample{32000, 84, true, 84, 84, 1000, 84000, 1000,
+                                                       0},
+                                         WorkedExample{6016, 82, true, 86, 82, 188, 16168, 197, 14},
+                                         WorkedExample{6016, 82, false, 4, 164, 188, 752, 9, 14},
+                                         WorkedExample{6016, 84, true, 84, 84, 188, 15792, 188, 0},
+                                         WorkedExample{6016, 84, false, 0, 168, 188, 0, 0, 0}));
+
+TEST(Planner, GroupedExampleGoesRoundRobinAcrossTheBoundary) {
+  Problem problem = dense_problem({192, 320, 128});
+  problem.groups.push_back({256, 448, 192});
+  PlanOptions options = worked(ScheduleKind::data_parallel, 6);
+  options.tile = TileConfig{.block_m = 64, .block_n = 64, .block_k = 64};
+  const Plan plan = make_plan(problem, machine_by_name("zen4"), options);
+  EXPECT_EQ(plan.decomposition.tiles, 15 + 28);
+  EXPECT_EQ(plan.decomposition.data_parallel_tiles, 43);
+  EXPECT_EQ(plan.decomposition.stream_k_tiles, 0);
+
+  const HostIterationSpace space(problem.groups, plan.tile);
+  const Partition partition = make_partition(plan.schedule, space.space());
+  for (int worker = 0; worker < 6; ++worker) {
+    std::int64_t tile = worker;
+    for (const WorkItem& item : items_of(space.space(), partition, worker)) {
+      EXPECT_EQ(item.group, tile < 15 ? 0 : 1);
+      EXPECT_EQ(item.k_end, tile < 15 ? 2 : 3);
+      tile += 6;
+    }
+    EXPECT_GE(tile, 43);
+  }
+}
+
+TEST(Planner, DeepBlocksFailTheScratchpadWithBothNumbers) {
+  const Problem problem = dense_problem({4096, 4096, 4096});
+  TileConfig tile{.block_m = 128, .block_n = 128, .block_k = 32};
+  EXPECT_EQ(scratchpad_bytes(tile, problem.types, accumulator_bytes(tile, problem.types)),
+            96 * 1024);
+  tile.block_k = 64;
+  EXPECT_EQ(scratchpad_bytes(tile, problem.types, accumulator_bytes(tile, problem.types)),
+            128 * 1024);
+  PlanOptions options;
+  options.tile = tile;
+  const std::string message = error_of(problem, machine_by_name("gpu-84sm"), options);
+  EXPECT_NE(message.find("wants 128 KB"), std::string::npos) << message;
+  EXPECT_NE(message.find("the machine has 99 KB"), std::string::npos) << message;
+  options.tile->block_k = 32;
+  const Plan plan = make_plan(problem, machine_by_name("gpu-84sm"), options);
+  EXPECT_EQ(plan.kernel, "analytic (not compiled)");
+}
+
+TEST(Planner, IntensityDependsOnTheBlocksSidesAlone) {
+  const GemmTypes types = gemm_types_for(ElementType::bf16);
+  EXPECT_DOUBLE_EQ(flops_per_byte(kWorkedTile, types), 64);
+  TileConfig deeper = kWorkedTile;
+  deeper.block_k = 64;
+  EXPECT_DOUBLE_EQ(flops_per_byte(deeper, types), 64);
+  EXPECT_DOUBLE_EQ(flops_per_byte(TileConfig{.block_m = 1, .block_n = 1, .block_k = 1}, types),
+                   0.5);
+}
+
+TEST(Planner, FewTilesWithLongKAreSplit) {
+  const Plan plan = make_plan(dense_problem({128, 128, 131072}, gemm_types_for(ElementType::bf16)),
+                              machine_by_name("h200"));
+  EXPECT_NE(plan.schedule.kind, ScheduleKind::data_parallel);
+  EXPECT_GE(plan.schedule.workers, 64);
+}
+
+TEST(Planner, FullWavesStayWhole) {
+  PlanOptions options;
+  options.tile = TileConfig{.block_m = 128, .block_n = 256, .block_k = 64};
+  const Plan plan =
+      make_plan(dense_problem({128 * 12, 256 * 22, 4096}, gemm_types_for(ElementType::bf16)),
+                machine_by_name("h200"), options);
+  EXPECT_EQ(plan.kernel, "sm90_bf16_128x256x64");
+  EXPECT_EQ(plan.schedule.kind, ScheduleKind::data_parallel);
+}
+
+TEST(Planner, MisalignedOperandsTakeTheGeneralKernelAndSayWhy) {
+  Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::bf16));
+  problem.b.alignment = 2;
+  PlanOptions options;
+  options.keep_others = true;
+  const Plan plan = make_plan(problem, machine_by_name("h200"), options);
+  EXPECT_TRUE(plan.kernel.starts_with("sm80_general")) << plan.kernel;
+  const auto rejected = std::ranges::find(plan.others, "sm90_bf16_128x256x64", &Candidate::kernel);
+  ASSERT_NE(rejected, plan.others.end());
+  EXPECT_NE(rejected->rejection.find("aligned to 2 bytes"), std::string::npos);
+}
+
+TEST(Planner, SmallProductsRunOnOneWorkerInPlace) {
+  const Plan plan = make_plan(dense_problem({48, 48, 48}), machine_by_name("zen5"));
+  EXPECT_EQ(plan.schedule.workers, 1);
+  EXPECT_EQ(plan.decomposition.tiles, 1);
+  EXPECT_TRUE(plan.tile.a_in_place && plan.tile.b_in_place);
+}
+
+TEST(Planner, OneRowIsSharedByAllCores) {
+  const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
+  EXPECT_EQ(plan.schedule.workers, 8);
+  EXPECT_TRUE(plan.tile.b_in_place);
+}
+
+TEST(Planner, OptionsAreHonoured) {
+  const Problem problem = dense_problem({1000, 1000, 1000});
+  const Machine machine = machine_by_name("zen4");
+  PlanOptions options;
+  options.splits = 3;
+  options.workers = 5;
+  options.order = TileOrderChoice{TileOrder::hilbert, 1};
+  options.kernel = "cpu_scalar_f32";
+  options.tile = TileConfig{.block_m = 100, .block_n = 90, .block_k = 80};
+  const Plan plan = make_plan(problem, machine, options);
+  EXPECT_EQ(plan.schedule.kind, ScheduleKind::split_k);
+  EXPECT_EQ(plan.schedule.splits, 3);
+  EXPECT_EQ(plan.schedule.workers, 5);
+  EXPECT_EQ(plan.schedule.order, TileOrder::hilbert);
+  EXPECT_EQ(plan.kernel, "cpu_scalar_f32");
+  EXPECT_EQ(to_text(plan.tile), "100x90x80");
+}
+
+TEST(Planner, ContradictoryOrSenselessOptionsAreNamed) {
+  const Problem problem = dense_problem({100, 100, 100});
+  const Machine machine = machine_by_name("zen4");
+  const auto error = [&](auto change) {
+    PlanOptions options;
+    change(options);
+    return error_of(problem, machine, options);
+  };
+  EXPECT_TRUE(error([](PlanOptions& o) { o.workers = 0; }).starts_with("workers"));
+  EXPECT_TRUE(error([](PlanOptions& o) {
+                o.splits = 2;
+                o.schedule = ScheduleKind::stream_k;
+              }).starts_with("splits"));
+  EXPECT_TRUE(
+      error([](PlanOptions& o) { o.tile = TileConfig{.block_m = -1}; }).starts_with("tile"));
+  EXPECT_NE(error([](PlanOptions& o) { o.kernel = "cpu_z80"; }).find("cpu_scalar_f32"),
+            std::string::npos);
+  EXPECT_TRUE(error([](PlanOptions& o) {
+                o.batch_invariant = true;
+                o.schedule = ScheduleKind::stream_k;
+              }).starts_with("schedule"));
+  EXPECT_NE(error([](PlanOptions& o) { o.kernel = "cpu_avx512_f64"; }).find("no kernel"),
+            std::string::npos);
+}
+
+TEST(Planner, NothingToComputeIsAPlanToo) {
+  for (const char* name : {"zen4", "h200"}) {
+    for (const GemmShape shape : {GemmShape{0, 5, 5}, GemmShape{5, 0, 5}, GemmShape{5, 5, 0}}) {
+      const Plan plan =
+          make_plan(dense_problem(shape, gemm_types_for(ElementType::bf16)), machine_by_name(name));
+      EXPECT_TRUE(std::isfinite(plan.cost.seconds));
+    }
+    Problem empty = dense_problem({}, gemm_types_for(ElementType::bf16));
+    empty.groups.clear();
+    EXPECT_EQ(make_plan(empty, machine_by_name(name)).decomposition.tiles, 0);
+  }
+}
+
+// The choices that fix a row's bits.
+std::string bits_of(const Plan& plan) {
+  return plan.kernel + " " + std::to_string(plan.tile.block_k) + " " +
+         std::to_string(plan.schedule.kind == ScheduleKind::split_k ? plan.schedule.splits : 1);
+}
+
+TEST(Planner, BatchInvariantPlansDifferInNothingThatFixesBits) {
+  PlanOptions options;
+  options.batch_invariant = true;
+  for (const char* name : {"h200", "zen5", "gpu-84sm"}) {
+    const Machine machine = machine_by_name(name);
+    for (const GemmShape shape : {GemmShape{1, 4096, 4096}, GemmShape{1, 512, 32768}}) {
+      Problem problem = dense_problem(shape, gemm_types_for(ElementType::bf16));
+      const std::string one_row = bits_of(make_plan(problem, machine, options));
+      for (const std::int64_t m : {2, 7, 64, 130, 300, 8192}) {
+        problem.groups = {{m, shape.n, shape.k}};
+        EXPECT_EQ(bits_of(make_plan(problem, machine, options)), one_row);
+        problem.groups = {{m, shape.n, shape.k}, {3, shape.n, shape.k}, {0, shape.n, shape.k}};
+        EXPECT_EQ(bits_of(make_plan(problem, machine, options)), one_row);
+      }
+    }
+  }
+}
+
+struct AnyProblem {
+  Problem problem;
+  Machine machine;
+};
+
+AnyProblem any_problem() {
+  AnyProblem any;
+  const std::vector<std::string> names = machine_names();
+  any.machine = machine_by_name(*rc::gen::elementOf(names));
+  const auto type = *rc::gen::element(ElementType::bf16, ElementType::f16, ElementType::f32,
+                                      ElementType::f64, ElementType::i8);
+  any.problem = dense_problem({}, gemm_types_for(type));
+  any.problem.groups.clear();
+  const int groups = *rc::gen::inRange(1, 5);
+  const auto size = [] {
+    return static_cast<std::int64_t>(std::exp2(*rc::gen::inRange(0, 1400) / 100.0)) -
+           *rc::gen::inRange(0, 2);
+  };
+  for (int g = 0; g < groups; ++g) any.problem.groups.push_back({size(), size(), size()});
+  return any;
+}
+
+RC_GTEST_PROP(PlannerProperty, AnyPlanIsSound, ()) {
+  const auto [problem, machine] = any_problem();
+  PlanOptions options;
+  options.keep_others = true;
+  const Plan plan = make_plan(problem, machine, options);
+  RC_ASSERT(!why_not(plan.tile).has_value());
+  RC_ASSERT(!why_not(plan.schedule).has_value());
+  RC_ASSERT(plan.schedule.workers <= machine.workers);
+  RC_ASSERT(std::isfinite(plan.cost.seconds));
+  RC_ASSERT(plan.cost.seconds > 0 || plan.decomposition.tiles == 0);
+  RC_ASSERT(!plan.reason.empty());
+  double sum = 0;
+  for (const CostTerm& term : plan.cost.terms) sum += term.seconds;
+  RC_ASSERT(std::abs(sum - plan.cost.seconds) <= 1e-9 * plan.cost.seconds);
+  for (const Candidate& other : plan.others) {
+    RC_ASSERT(other.cost.has_value() == other.rejection.empty());
+    if (!other.cost) continue;
+    // A simpler plan may win by a hair's breadth.
+    RC_ASSERT(plan.cost.seconds * 0.98 <= other.cost->seconds);
+    const KernelEntry* kernel = find_kernel(other.kernel);
+    RC_ASSERT(kernel != nullptr);
+    if (machine.kind == MachineKind::gpu) {
+      RC_ASSERT(scratchpad_bytes(other.tile, problem.types, kernel->epilogue_bytes) <=
+                machine.scratchpad_bytes);
+    }
+  }
+}
+
+RC_GTEST_PROP(PlannerProperty, SameQuestionSameAnswer, ()) {
+  const auto [problem, machine] = any_problem();
+  PlanOptions options;
+  options.keep_others = true;
+  RC_ASSERT(to_json(make_plan(problem, machine, options)) ==
+            to_json(make_plan(problem, machine, options)));
+}
+
+// The predicted time of a fixed kind of plan grows with the work.
+RC_GTEST_PROP(PlannerProperty, MoreWorkTakesLonger, ()) {
+  const auto m = *rc::gen::inRange(1, 4000);
+  const auto n = *rc::gen::inRange(1, 4000);
+  const auto k = *rc::gen::inRange(1, 4000);
+  PlanOptions options;
+  options.schedule = ScheduleKind::data_parallel;
+  options.tile = kWorkedTile;
+  options.workers = 84;
+  const Machine machine = machine_by_name("gpu-84sm");
+  const auto seconds = [&](std::int64_t rows, std::int64_t cols, std::int64_t depth) {
+    return make_plan(dense_problem({rows, cols, depth}, gemm_types_for(ElementType::bf16)), machine,
+                     options)
+        .cost.seconds;
+  };
+  RC_ASSERT(seconds(m, n, k) <= seconds(m + 128, n, k) * (1 + 1e-12));
+  RC_ASSERT(seconds(m, n, k) <= seconds(m, n + 128, k) * (1 + 1e-12));
+  RC_ASSERT(seconds(m, n, k) <= seconds(m, n, 2 * k) * (1 + 1e-12));
+}
+
+}  // namespace
+}  // namespace tessera

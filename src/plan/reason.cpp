@@ -1,0 +1,80 @@
+#include "plan/reason.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+std::string count(std::int64_t number, const std::string& thing) {
+  return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+  return std::to_string(whole > 0 ? (100 * part + whole / 2) / whole : 0) + " %";
+}
+
+std::string why_schedule(const TileProfile& profile, const Schedule& schedule) {
+  const std::int64_t tiles = profile.tiles;
+  const std::int64_t last_wave = tiles % schedule.workers;
+  const std::string workers = count(schedule.workers, "worker");
+  switch (schedule.kind) {
+    case ScheduleKind::data_parallel:
+      if (schedule.workers == 1) return "one worker takes " + count(tiles, "tile");
+      if (last_wave == 0) return count(tiles, "tile") + " divide evenly among " + workers;
+      return count(tiles, "whole tile") + " among " + workers +
+             ": cutting tiles would cost more than the idle end saves";
+    case ScheduleKind::split_k:
+      return count(tiles, "tile") + " are too few for the machine, so each one's k is cut into " +
+             count(schedule.splits, "piece");
+    case ScheduleKind::stream_k:
+      return "whole tiles would not share out evenly (" + count(tiles, "tile") + "), so " +
+             workers + " take equal runs of the " + count(profile.iterations, "iteration");
+    case ScheduleKind::hybrid:
+      if (last_wave == 0) return count(tiles, "tile") + " fill every wave of " + workers;
+      return "the last wave of " + workers + " would be " + percent(last_wave, schedule.workers) +
+             " full, so its tiles" +
+             (schedule.two_tile && tiles - last_wave > schedule.workers ? " and one wave more"
+                                                                        : "") +
+             " are cut evenly";
+  }
+  return "";
+}
+
+std::string why_tile(const TileCandidate& candidate) {
+  if (candidate.kernel == nullptr)
+    return "; no kernel with this tile is compiled, so it cannot run";
+  if (candidate.tile.a_in_place && candidate.tile.b_in_place) {
+    return "; A and B are read in place, for packing would cost more than it saves";
+  }
+  if (candidate.tile.b_in_place) return "; B is read in place: its elements serve few rows each";
+  if (candidate.tile.a_in_place) return "; A is read in place: its elements serve few columns each";
+  return "";
+}
+
+std::string why_limited(const Prediction& prediction) {
+  if (prediction.memory > 0.5 * prediction.seconds) return "; memory is the limit";
+  return "";
+}
+
+}  // namespace
+
+std::string reason_for(const PlanRequest& request, const TileCandidate& candidate,
+                       const TileProfile& profile, const Schedule& schedule,
+                       const Prediction& prediction) {
+  if (profile.tiles == 0) return "there is nothing to compute";
+  const PlanOptions& options = request.options;
+  std::string text;
+  if (options.batch_invariant) {
+    text =
+        "a row's bits must not depend on its neighbours, so tile and splits follow from n, k and "
+        "the "
+        "types";
+  } else if (options.schedule) {
+    text = "the caller chose " + std::string(name_of(*options.schedule));
+  } else {
+    text = why_schedule(profile, schedule);
+  }
+  return text + why_tile(candidate) + why_limited(prediction);
+}
+
+}  // namespace tessera

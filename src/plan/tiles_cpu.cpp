@@ -1,0 +1,210 @@
+// CPU tiles: the catalogue gives the register tile; the blocks around it are chosen here, so that
+// each worker has one tile or a few equal ones, packing is shared by many rows and columns, and a
+// k-block of A and B fits its cache.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "plan/candidates.hpp"
+
+namespace tessera {
+namespace {
+
+// Products up to 64³ run on one worker and read both operands in place: packing and waking threads
+// would each cost more than the multiplication. Zen 4 and 5, 2026-11.
+constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
+
+// Multiply-adds that a worker must have before it is worth waking: about 3 µs of them.
+constexpr double kWorthWaking = 131072;
+
+// Bytes of k that a packed micro-panel holds per row: 384 f32 values. A panel of nr columns then
+// stays in L1 while A streams past it.
+constexpr std::int64_t kPanelBytesPerRow = 1536;
+
+// Beyond this many rows or columns a wider tile amortises nothing more, while C falls out of cache.
+constexpr std::int64_t kWidestBlock = 4096;
+
+int round_up_to(std::int64_t value, int multiple) {
+  const std::int64_t step = std::max(multiple, 1);
+  return static_cast<int>(std::min<std::int64_t>((value + step - 1) / step * step, 1 << 20));
+}
+
+std::int64_t pieces(std::int64_t size, std::int64_t block) {
+  return (size + block - 1) / block;
+}
+
+// k in equal blocks of at most what a panel holds, in multiples of 4 (VNNI's depth); `splits`
+// pieces get equally many of them.
+int choose_block_k(std::int64_t k, ElementType type, std::int64_t splits) {
+  const std::int64_t most = kPanelBytesPerRow / size_of(type);
+  const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
+  return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), 4);
+}
+
+// One side of C in `parts` equal blocks, or in more if those were too wide.
+int choose_block(std::int64_t size, std::int64_t parts, int multiple) {
+  const std::int64_t each = pieces(std::max<std::int64_t>(size, 1), parts);
+  const std::int64_t cuts = pieces(each, kWidestBlock);
+  return round_up_to(pieces(each, cuts), multiple);
+}
+
+double multiply_adds(const GemmShape& shape) {
+  return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
+// Reading an operand where it lies pays when each of its elements serves one pass of the registers
+// only: B when all rows of C fit the register tile, A when all columns do.
+void choose_in_place(const PlanRequest& request, const GemmShape& shape, TileConfig& tile) {
+  const bool small = multiply_adds(shape) <= kSmallProduct;
+  tile.a_in_place = small || shape.n <= tile.nr;
+  tile.b_in_place = (small || shape.m <= tile.mr) && request.problem.b.major == Major::row;
+}
+
+void add(TileChoices& choices, const KernelEntry& kernel, const TileConfig& tile, int workers) {
+  for (const TileCandidate& known : choices.accepted) {
+    if (known.tile == tile && known.workers == workers) return;
+  }
+  choices.accepted.push_back({&kernel, tile, workers});
+}
+
+// Worker counts to try: as many as the caller says, or one, all, and powers of two between; no more
+// than there is work for.
+std::vector<int> worker_counts(const PlanRequest& request) {
+  if (request.options.workers) return {*request.options.workers};
+  double work = 0;
+  for (const ShapeRun& run : request.runs) {
+    work += static_cast<double>(run.count) *
+            std::max(multiply_adds(run.shape),
+                     static_cast<double>(run.shape.m) * static_cast<double>(run.shape.n));
+  }
+  const double useful = work / kWorthWaking;
+  std::vector<int> counts = {1};
+  const int most = request.machine.workers;
+  for (int count = 2; count < most && count <= useful; count *= 2) {
+    // Far more work than that: fewer workers can only lose.
+    if (useful < 16.0 * most) counts.push_back(count);
+  }
+  if (most > 1 && most <= useful) counts.push_back(most);
+  if (useful >= 16.0 * most && most > 1) counts.erase(counts.begin());
+  return counts;
+}
+
+// Each worker gets an equal tile: all ways to cut C's rows and columns, and k, into `workers`
+// parts.
+void add_equal_shares(const PlanRequest& request, const KernelEntry& kernel, const GemmShape& shape,
+                      int workers, TileChoices& choices) {
+  for (int across_k = 1; across_k <= workers; ++across_k) {
+    if (workers % across_k != 0) continue;
+    // A split leaves each piece at least one full k-block.
+    if (across_k > 1 && shape.k < across_k * (kPanelBytesPerRow / size_of(kernel.a))) break;
+    const int in_plane = workers / across_k;
+    for (int across_m = 1; across_m <= in_plane; ++across_m) {
+      if (in_plane % across_m != 0) continue;
+      const int across_n = in_plane / across_m;
+      const bool too_thin = across_m > std::max<std::int64_t>(1, pieces(shape.m, kernel.tile.mr)) ||
+                            across_n > std::max<std::int64_t>(1, pieces(shape.n, kernel.tile.nr));
+      if (too_thin) continue;
+      TileConfig tile = kernel.tile;
+      tile.block_m = choose_block(shape.m, across_m, tile.mr);
+      tile.block_n = choose_block(shape.n, across_n, tile.nr);
+      tile.block_k = choose_block_k(shape.k, kernel.a, across_k);
+      choose_in_place(request, shape, tile);
+      add(choices, kernel, tile, workers);
+    }
+  }
+}
+
+// Middling tiles that balance by their number, for groups and for shapes that do not divide.
+void add_middling(const PlanRequest& request, const KernelEntry& kernel, const GemmShape& largest,
+                  int workers, TileChoices& choices) {
+  struct Block {
+    std::int64_t m;
+    std::int64_t n;
+  };
+  constexpr std::array<Block, 3> kBlocks = {{{256, 1024}, {256, 512}, {128, 256}}};
+  for (const Block& block : kBlocks) {
+    TileConfig tile = kernel.tile;
+    tile.block_m =
+        choose_block(largest.m, std::max<std::int64_t>(1, pieces(largest.m, block.m)), tile.mr);
+    tile.block_n =
+        choose_block(largest.n, std::max<std::int64_t>(1, pieces(largest.n, block.n)), tile.nr);
+    tile.block_k = choose_block_k(largest.k, kernel.a, 1);
+    choose_in_place(request, largest, tile);
+    add(choices, kernel, tile, workers);
+  }
+}
+
+// The size of each side that no product exceeds.
+GemmShape largest_sides(const PlanRequest& request) {
+  GemmShape largest;
+  for (const ShapeRun& run : request.runs) {
+    largest.m = std::max(largest.m, run.shape.m);
+    largest.n = std::max(largest.n, run.shape.n);
+    largest.k = std::max(largest.k, run.shape.k);
+  }
+  return largest;
+}
+
+// The caller's blocks; what is 0 in them is chosen.
+TileConfig callers_tile(const PlanRequest& request, const KernelEntry& kernel,
+                        const GemmShape& largest) {
+  const TileConfig& wanted = *request.options.tile;
+  TileConfig tile = wanted;
+  tile.mr = kernel.tile.mr;
+  tile.nr = kernel.tile.nr;
+  if (tile.block_m == 0) tile.block_m = choose_block(largest.m, 1, tile.mr);
+  if (tile.block_n == 0) tile.block_n = choose_block(largest.n, 1, tile.nr);
+  if (tile.block_k == 0) tile.block_k = choose_block_k(largest.k, kernel.a, 1);
+  return tile;
+}
+
+// The first kernel that can is the best: the catalogue lists the widest instruction sets first.
+const KernelEntry* choose_kernel(const PlanRequest& request, TileChoices& choices) {
+  const KernelEntry* chosen = nullptr;
+  for (const KernelEntry& kernel : cpu_kernels()) {
+    if (kernel.a != request.problem.types.a || kernel.b != request.problem.types.b) continue;
+    if (request.options.kernel && *request.options.kernel != kernel.name) continue;
+    const auto reject = [&](std::string reason) {
+      choices.rejected.push_back({std::string(kernel.name), kernel.tile, std::move(reason)});
+    };
+    if (auto reason = why_not(kernel, request.problem, request.machine)) {
+      reject(*reason);
+    } else if (chosen == nullptr) {
+      chosen = &kernel;
+    } else if (request.options.keep_others) {
+      reject("comes after " + std::string(chosen->name) + ", which can compute this too");
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+TileConfig invariant_cpu_tile(const KernelEntry& kernel, ElementType type) {
+  TileConfig tile = kernel.tile;
+  tile.block_m = round_up_to(128, tile.mr);
+  tile.block_n = round_up_to(512, tile.nr);
+  tile.block_k = static_cast<int>(kPanelBytesPerRow / size_of(type));
+  return tile;
+}
+
+void enumerate_cpu_tiles(const PlanRequest& request, TileChoices& choices) {
+  const KernelEntry* kernel = choose_kernel(request, choices);
+  if (kernel == nullptr) return;
+  const GemmShape largest = largest_sides(request);
+  const bool one_product = request.runs.size() == 1 && request.runs.front().count == 1;
+  for (const int workers : worker_counts(request)) {
+    if (request.options.tile) {
+      add(choices, *kernel, callers_tile(request, *kernel, largest), workers);
+    } else if (request.options.batch_invariant) {
+      add(choices, *kernel, invariant_cpu_tile(*kernel, request.problem.types.a), workers);
+    } else if (one_product) {
+      add_equal_shares(request, *kernel, largest, workers, choices);
+      if (workers > 1) add_middling(request, *kernel, largest, workers, choices);
+    } else {
+      add_middling(request, *kernel, largest, workers, choices);
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+// GPU tiles: those of the compiled kernels; or the caller's, compiled or not.
+#include <algorithm>
+
+#include "plan/candidates.hpp"
+#include "plan/scratchpad.hpp"
+
+namespace tessera {
+namespace {
+
+bool same_blocks(const TileConfig& p, const TileConfig& q) {
+  return p.block_m == q.block_m && p.block_n == q.block_n && p.block_k == q.block_k;
+}
+
+// A worker is a cluster of blocks, one on each SM.
+int workers_of(const PlanRequest& request, const TileConfig& tile) {
+  if (request.options.workers) return *request.options.workers;
+  return std::max(1, request.machine.workers / (tile.cluster_m * tile.cluster_n));
+}
+
+// As many stages as fit, since more hide more latency; up to 4, beyond which nothing was gained on
+// any GPU so far. One stage is kept even if it does not fit: the rejection then shows both numbers.
+int choose_stages(const PlanRequest& request, TileConfig tile, std::int64_t epilogue_bytes) {
+  constexpr int kEnoughStages = 4;
+  for (tile.stages = kEnoughStages; tile.stages > 1; --tile.stages) {
+    if (!why_not_resident(tile, request.problem.types, epilogue_bytes, request.machine)) break;
+  }
+  return tile.stages;
+}
+
+// The caller's tile where no kernel has it: planned as if there were one whose epilogue holds a
+// whole tile of accumulators.
+void add_analytic(const PlanRequest& request, TileConfig tile, TileChoices& choices) {
+  const std::int64_t epilogue = accumulator_bytes(tile, request.problem.types);
+  if (tile.stages <= 1) tile.stages = choose_stages(request, tile, epilogue);
+  if (auto reason = why_not_resident(tile, request.problem.types, epilogue, request.machine)) {
+    choices.rejected.push_back({std::string(kAnalyticKernel), tile, *reason});
+    return;
+  }
+  choices.accepted.push_back({nullptr, tile, workers_of(request, tile)});
+}
+
+}  // namespace
+
+void enumerate_gpu_tiles(const PlanRequest& request, TileChoices& choices) {
+  const auto& wanted = request.options.tile;
+  for (const KernelEntry& kernel : cuda_kernels()) {
+    if (kernel.a != request.problem.types.a || kernel.b != request.problem.types.b) continue;
+    const auto reject = [&](std::string reason) {
+      choices.rejected.push_back({std::string(kernel.name), kernel.tile, std::move(reason)});
+    };
+    if (request.options.kernel && *request.options.kernel != kernel.name) continue;
+    if (wanted && !same_blocks(*wanted, kernel.tile)) {
+      reject("has tiles of another shape than was asked for");
+    } else if (auto reason = why_not(kernel, request.problem, request.machine)) {
+      reject(*reason);
+    } else if (auto too_big = why_not_resident(kernel.tile, request.problem.types,
+                                               kernel.epilogue_bytes, request.machine)) {
+      reject(*too_big);
+    } else {
+      choices.accepted.push_back({&kernel, kernel.tile, workers_of(request, kernel.tile)});
+    }
+  }
+  if (wanted && choices.accepted.empty() && !request.options.kernel) {
+    add_analytic(request, *wanted, choices);
+  }
+}
+
+}  // namespace tessera
