@@ -1,18 +1,48 @@
 // The public calls: check, plan, and hand over to the backend that the plan was made for. Next hop:
 // cpu/run.cpp or cuda/run.cu.
+#include "core/environment.hpp"
+#include "core/log.hpp"
 #include "core/validate.hpp"
 #include "cpu/run.hpp"
 #include "cuda/run.hpp"
+#include "dispatch_line.hpp"
+#include "plan_cache.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
+namespace {
+
+RunOptions with_default_threads(RunOptions options) {
+  static const int threads = environment_number("TESSERA_THREADS", 1).value_or(0);
+  if (options.threads == 0) options.threads = threads;
+  return options;
+}
+
+// A receiver may itself call the library, which must not take the plan away: hence the copy.
+void say_path(std::string_view call, const FoundPlan& found) {
+  const std::shared_ptr<const Plan> plan = found.plan;
+  const std::string_view origin = found.origin == PlanOrigin::made     ? "made"
+                                  : found.origin == PlanOrigin::shared ? "from the cache"
+                                                                       : "from this thread's cache";
+  log_line(dispatch_line(call, *plan, origin));
+}
+
+// Plans for the host and runs. The operands pose the key's problem.
+void run_on_host(std::string_view call, const ProblemKey& key, std::span<const Operands> groups,
+                 const RunOptions& options) {
+  if (is_logged(LogTopic::dispatch)) say_path(call, find_or_make_plan(key));
+  cpu::run_plan(*find_or_make_plan(key).plan, groups, with_default_threads(options));
+}
+
+}  // namespace
 
 void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
   check_operands_fit(plan.problem, groups);
+  if (is_logged(LogTopic::dispatch)) log_line(dispatch_line("run", plan, "the caller's"));
   if (plan.machine.kind == MachineKind::gpu) {
     cuda::run_plan(plan, groups, options);
   } else {
-    cpu::run_plan(plan, groups, options);
+    cpu::run_plan(plan, groups, with_default_threads(options));
   }
 }
 
@@ -23,14 +53,17 @@ std::size_t workspace_bytes(const Plan& plan) {
 
 void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
                   const Epilogue& epilogue, const RunOptions& options) {
-  static const Machine machine = host_machine();
-  run(make_plan(describe(groups, alpha, beta, epilogue), machine), groups, options);
+  const Problem problem = describe(groups, alpha, beta, epilogue);
+  run_on_host("grouped_gemm", ProblemKey::of(problem), groups, options);
 }
 
 void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
           const Epilogue& epilogue, ConstVectorView bias, const RunOptions& options) {
   const Operands operands{a, b, c, bias};
-  grouped_gemm(alpha, {&operands, 1}, beta, epilogue, options);
+  const CheckedGroup checked = check_single(operands, alpha, beta, epilogue);
+  const ProblemKey key{
+      checked.types, {&checked.shape, 1}, checked.a, checked.b, checked.c, alpha, beta, epilogue};
+  run_on_host("gemm", key, {&operands, 1}, options);
 }
 
 const char* version() {

@@ -23,9 +23,17 @@ std::string shape_text(std::int64_t rows, std::int64_t cols) {
   return std::to_string(rows) + "×" + std::to_string(cols);
 }
 
-std::string in_group(const char* name, std::size_t group, std::size_t groups) {
-  return groups == 1 ? name : std::string(name) + " of group " + std::to_string(group);
-}
+// An argument's name, made into text only for a message: checks of small products must not
+// allocate.
+struct ArgumentName {
+  const char* name;
+  std::size_t group;
+  std::size_t groups;
+
+  operator std::string() const {
+    return groups == 1 ? name : std::string(name) + " of group " + std::to_string(group);
+  }
+};
 
 std::string types_text(const GemmTypes& types) {
   return std::string(name_of(types.a)) + "·" + std::string(name_of(types.b)) + "→" +
@@ -34,7 +42,7 @@ std::string types_text(const GemmTypes& types) {
 
 // Distinct elements must have distinct addresses, in rows or columns that do not run into each
 // other.
-void check_strides(const std::string& name, const ConstMatrixView& view) {
+void check_strides(const ArgumentName& name, const ConstMatrixView& view) {
   const bool one_row = view.rows <= 1;
   const bool one_col = view.cols <= 1;
   if ((!one_row && view.row_stride < 1) || (!one_col && view.col_stride < 1)) {
@@ -58,7 +66,7 @@ void check_strides(const std::string& name, const ConstMatrixView& view) {
   }
 }
 
-void check_view(const std::string& name, const ConstMatrixView& view, bool data_needed) {
+void check_view(const ArgumentName& name, const ConstMatrixView& view, bool data_needed) {
   if (view.rows < 0 || view.cols < 0) {
     fail(name, "have sizes of at least 0", shape_text(view.rows, view.cols), "pass its true size");
   }
@@ -68,17 +76,16 @@ void check_view(const std::string& name, const ConstMatrixView& view, bool data_
     fail(name, "point to " + shape_text(view.rows, view.cols) + " elements", "a null pointer",
          "allocate the matrix, or pass a size of 0");
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
-  if (address % static_cast<std::uintptr_t>(size_of(view.type)) != 0) {
-    fail(name, "be aligned to its element type's " + std::to_string(size_of(view.type)) + " bytes",
-         "an address that is " +
-             std::to_string(address % static_cast<std::uintptr_t>(size_of(view.type))) +
-             " bytes past such a boundary",
+  const auto size = static_cast<std::uintptr_t>(size_of(view.type));  // a power of two
+  const std::uintptr_t excess = reinterpret_cast<std::uintptr_t>(view.data) & (size - 1);
+  if (excess != 0) {
+    fail(name, "be aligned to its element type's " + std::to_string(size) + " bytes",
+         "an address that is " + std::to_string(excess) + " bytes past such a boundary",
          "copy the matrix to aligned memory");
   }
 }
 
-void check_bias(const std::string& name, const ConstVectorView& bias, const Epilogue& epilogue,
+void check_bias(const ArgumentName& name, const ConstVectorView& bias, const Epilogue& epilogue,
                 const GemmShape& shape, const GemmTypes& types) {
   if (epilogue.bias == BiasAxis::none) return;
   const std::int64_t needed = epilogue.bias == BiasAxis::row ? shape.m : shape.n;
@@ -138,32 +145,87 @@ bool is_integer(double value) {
   return std::nearbyint(value) == value;
 }
 
-}  // namespace
-
-void check_problem(const Problem& problem) {
-  if (!is_supported(problem.types)) {
+void check_scalars(const GemmTypes& types, double alpha, double beta, const Epilogue& epilogue) {
+  if (!is_supported(types)) {
     fail("types",
          "be f64·f64→f64, f32·f32→f32, f16·f16→f16 or f32, bf16·bf16→bf16 or f32, "
          "i8·i8→i32 or u8·i8→i32",
-         types_text(problem.types), "convert the operands");
+         types_text(types), "convert the operands");
   }
+  if (types.c != ElementType::i32) return;
+  if (!is_integer(alpha) || !is_integer(beta)) {
+    fail("alpha and beta", "be whole numbers where C is i32",
+         std::to_string(alpha) + " and " + std::to_string(beta),
+         "scale in a floating-point type afterwards");
+  }
+  if (epilogue.activation != Activation::none && epilogue.activation != Activation::relu) {
+    fail("activation", "be none or relu where C is i32", std::string(name_of(epilogue.activation)),
+         "apply it in a floating-point type");
+  }
+}
+
+CheckedGroup check_group(const Operands& o, double alpha, const Epilogue& epilogue,
+                         std::size_t group, std::size_t groups) {
+  const auto named = [&](const char* name) { return ArgumentName{name, group, groups}; };
+  if (o.a.rows != o.c.rows) {
+    fail(named("A"), "have as many rows as C, " + std::to_string(o.c.rows),
+         shape_text(o.a.rows, o.a.cols), "check m, or transpose A's view");
+  }
+  if (o.b.rows != o.a.cols) {
+    fail(named("B"), "have as many rows as A has columns, " + std::to_string(o.a.cols),
+         shape_text(o.b.rows, o.b.cols), "check k, or transpose B's view");
+  }
+  if (o.b.cols != o.c.cols) {
+    fail(named("B"), "have as many columns as C, " + std::to_string(o.c.cols),
+         shape_text(o.b.rows, o.b.cols), "check n, or transpose B's view");
+  }
+  const GemmShape shape{o.c.rows, o.c.cols, o.a.cols};
+  const bool product_needed = alpha != 0 && shape.m > 0 && shape.n > 0;
+  check_view(named("A"), o.a, product_needed);
+  check_view(named("B"), o.b, product_needed);
+  check_view(named("C"), o.c, true);
+  const GemmTypes types{o.a.type, o.b.type, o.c.type};
+  check_bias(named("bias"), o.bias, epilogue, shape, types);
+  return {shape, types, layout_of(o.a), layout_of(o.b), layout_of(o.c)};
+}
+
+// What of a product's memory must not be shared: C's with any other's.
+void append_views(std::vector<NamedView>& views, const Operands& o, std::size_t group, double alpha,
+                  const Epilogue& epilogue) {
+  views.push_back({o.c, "C", group, true});
+  if (alpha != 0) {
+    views.push_back({o.a, "A", group, false});
+    views.push_back({o.b, "B", group, false});
+  }
+  if (epilogue.bias != BiasAxis::none) {
+    const ConstMatrixView bias{o.bias.data,   1,          o.bias.size, o.bias.size * o.bias.stride,
+                               o.bias.stride, o.bias.type};
+    views.push_back({bias, "bias", group, false});
+  }
+}
+
+// Whether the addresses from the first to the last element of two views are apart.
+bool are_apart(const ConstMatrixView& p, const ConstMatrixView& q) {
+  const auto begin = [](const ConstMatrixView& v) {
+    return reinterpret_cast<std::uintptr_t>(v.data);
+  };
+  const auto end = [&](const ConstMatrixView& v) {
+    const std::int64_t last = (v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride;
+    return begin(v) + static_cast<std::uintptr_t>((last + 1) * size_of(v.type));
+  };
+  const bool one_is_empty = p.rows == 0 || p.cols == 0 || q.rows == 0 || q.cols == 0;
+  return one_is_empty || end(p) <= begin(q) || end(q) <= begin(p);
+}
+
+}  // namespace
+
+void check_problem(const Problem& problem) {
+  check_scalars(problem.types, problem.alpha, problem.beta, problem.epilogue);
   for (std::size_t g = 0; g < problem.groups.size(); ++g) {
     const GemmShape& shape = problem.groups[g];
     if (shape.m < 0 || shape.n < 0 || shape.k < 0) {
-      fail(in_group("shape", g, problem.groups.size()), "have m, n and k of at least 0",
+      fail(ArgumentName{"shape", g, problem.groups.size()}, "have m, n and k of at least 0",
            shape_text(shape.m, shape.n) + "×" + std::to_string(shape.k), "pass its true size");
-    }
-  }
-  if (problem.types.c == ElementType::i32) {
-    if (!is_integer(problem.alpha) || !is_integer(problem.beta)) {
-      fail("alpha and beta", "be whole numbers where C is i32",
-           std::to_string(problem.alpha) + " and " + std::to_string(problem.beta),
-           "scale in a floating-point type afterwards");
-    }
-    if (problem.epilogue.activation != Activation::none &&
-        problem.epilogue.activation != Activation::relu) {
-      fail("activation", "be none or relu where C is i32",
-           std::string(name_of(problem.epilogue.activation)), "apply it in a floating-point type");
     }
   }
 }
@@ -177,58 +239,43 @@ Problem describe(std::span<const Operands> groups, double alpha, double beta, Ep
 
   std::vector<NamedView> views;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    const Operands& o = groups[g];
-    const auto named = [&](const char* name) { return in_group(name, g, groups.size()); };
-    if (o.a.rows != o.c.rows) {
-      fail(named("A"), "have as many rows as C, " + std::to_string(o.c.rows),
-           shape_text(o.a.rows, o.a.cols), "check m, or transpose A's view");
-    }
-    if (o.b.rows != o.a.cols) {
-      fail(named("B"), "have as many rows as A has columns, " + std::to_string(o.a.cols),
-           shape_text(o.b.rows, o.b.cols), "check k, or transpose B's view");
-    }
-    if (o.b.cols != o.c.cols) {
-      fail(named("B"), "have as many columns as C, " + std::to_string(o.c.cols),
-           shape_text(o.b.rows, o.b.cols), "check n, or transpose B's view");
-    }
-    const GemmShape shape{o.c.rows, o.c.cols, o.a.cols};
-    const bool product_needed = alpha != 0 && shape.m > 0 && shape.n > 0;
-    check_view(named("A"), o.a, product_needed);
-    check_view(named("B"), o.b, product_needed);
-    check_view(named("C"), o.c, true);
-
-    const GemmTypes types{o.a.type, o.b.type, o.c.type};
+    const CheckedGroup checked = check_group(groups[g], alpha, epilogue, g, groups.size());
+    const GemmShape& shape = checked.shape;
     if (g == 0) {
-      problem.types = types;
-      problem.a = layout_of(o.a);
-      problem.b = layout_of(o.b);
-      problem.c = layout_of(o.c);
-    } else if (types != problem.types) {
-      fail(named("types"), "be those of group 0, " + types_text(problem.types), types_text(types),
+      problem.types = checked.types;
+      problem.a = checked.a;
+      problem.b = checked.b;
+      problem.c = checked.c;
+    } else if (checked.types != problem.types) {
+      fail(ArgumentName{"types", g, groups.size()},
+           "be those of group 0, " + types_text(problem.types), types_text(checked.types),
            "call once per combination of types");
     }
-    check_bias(named("bias"), o.bias, epilogue, shape, types);
     problem.groups.push_back(shape);
     if (shape.m > 0 && shape.n > 0 && shape.k > 0) {
-      problem.a = common(problem.a, layout_of(o.a));
-      problem.b = common(problem.b, layout_of(o.b));
+      problem.a = common(problem.a, checked.a);
+      problem.b = common(problem.b, checked.b);
     }
-    if (shape.m > 0 && shape.n > 0) problem.c = common(problem.c, layout_of(o.c));
-
-    views.push_back({o.c, "C", g, true});
-    if (alpha != 0) {
-      views.push_back({o.a, "A", g, false});
-      views.push_back({o.b, "B", g, false});
-    }
-    if (epilogue.bias != BiasAxis::none) {
-      const ConstMatrixView bias{
-          o.bias.data, 1, o.bias.size, o.bias.size * o.bias.stride, o.bias.stride, o.bias.type};
-      views.push_back({bias, "bias", g, false});
-    }
+    if (shape.m > 0 && shape.n > 0) problem.c = common(problem.c, checked.c);
+    append_views(views, groups[g], g, alpha, epilogue);
   }
   check_problem(problem);
   check_no_overlap(views);
   return problem;
+}
+
+CheckedGroup check_single(const Operands& operands, double alpha, double beta,
+                          const Epilogue& epilogue) {
+  const CheckedGroup checked = check_group(operands, alpha, epilogue, 0, 1);
+  check_scalars(checked.types, alpha, beta, epilogue);
+  const bool apart = epilogue.bias == BiasAxis::none && are_apart(operands.c, operands.a) &&
+                     are_apart(operands.c, operands.b);
+  if (!apart) {
+    std::vector<NamedView> views;
+    append_views(views, operands, 0, alpha, epilogue);
+    check_no_overlap(views);
+  }
+  return checked;
 }
 
 void check_operands_fit(const Problem& planned, std::span<const Operands> groups) {
@@ -241,7 +288,7 @@ void check_operands_fit(const Problem& planned, std::span<const Operands> groups
     const GemmShape& want = planned.groups[g];
     const GemmShape& have = given.groups[g];
     if (want != have) {
-      fail(in_group("operands", g, groups.size()),
+      fail(ArgumentName{"operands", g, groups.size()},
            "be " + shape_text(want.m, want.n) + "×" + std::to_string(want.k) + ", as planned",
            shape_text(have.m, have.n) + "×" + std::to_string(have.k), "plan again for this size");
     }

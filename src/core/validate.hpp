@@ -11,6 +11,18 @@ namespace tessera {
 // Sizes, types and epilogue of a Problem. (describe, in the public API, checks operands too.)
 void check_problem(const Problem& problem);
 
+// What one product's operands pose: its part of a Problem, without the memory that one takes.
+struct CheckedGroup {
+  GemmShape shape;
+  GemmTypes types;
+  OperandLayout a, b, c;
+};
+
+// describe for a single product; allocates nothing unless C's addresses lie among another
+// operand's.
+CheckedGroup check_single(const Operands& operands, double alpha, double beta,
+                          const Epilogue& epilogue);
+
 // That operands are what a plan was made for: as many groups, the same shapes, types and epilogue,
 // and layouts that its kernel can read.
 void check_operands_fit(const Problem& planned, std::span<const Operands> groups);

@@ -1,0 +1,160 @@
+#include "plan_cache.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/catalogue.hpp"
+#include "core/environment.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kDefaultCapacity = 1024;
+// A layer of a network or a factorisation cycles through a handful of shapes.
+constexpr std::size_t kRecentPlans = 16;
+constexpr int kLockAttempts = 100;
+
+Machine machine_of_calls() {
+  Machine machine = host_machine();
+  const std::optional<std::string> isa = environment_value("TESSERA_ISA");
+  if (!isa || *isa == machine.architecture) return machine;
+  if (!architecture_runs(machine.architecture, *isa)) {
+    throw Error(ErrorCode::invalid_argument, "TESSERA_ISA",
+                "name an instruction set that this processor has, up to " + machine.architecture,
+                "'" + *isa + "'", "correct or unset the environment variable");
+  }
+  machine.architecture = *isa;
+  return machine;
+}
+
+PlanCache& shared_cache() {
+  // Never destroyed: calls may come from other objects' destructors at exit.
+  static auto* const cache = new PlanCache(static_cast<std::size_t>(
+      environment_number("TESSERA_PLAN_CACHE", 0).value_or(kDefaultCapacity)));
+  return *cache;
+}
+
+std::shared_ptr<const Plan> with_scalars(const Plan& plan, const ProblemKey& key) {
+  auto copy = std::make_shared<Plan>(plan);
+  copy->problem.alpha = key.alpha;
+  copy->problem.beta = key.beta;
+  return copy;
+}
+
+struct Recent {
+  std::uint64_t hash = 0;
+  std::shared_ptr<const Plan> plan;
+};
+
+}  // namespace
+
+ProblemKey ProblemKey::of(const Problem& p) {
+  return {p.types, p.groups, p.a, p.b, p.c, p.alpha, p.beta, p.epilogue};
+}
+
+Problem ProblemKey::problem() const {
+  return {types, {groups.begin(), groups.end()}, a, b, c, alpha, beta, epilogue};
+}
+
+std::uint64_t ProblemKey::hash() const {
+  std::uint64_t state = 0;
+  const auto mix = [&](std::uint64_t value) {
+    state = (state ^ value) * 0x9E3779B97F4A7C15u;  // 2⁶⁴ / golden ratio
+    state ^= state >> 32;
+  };
+  const auto layout = [](const OperandLayout& l) {
+    return static_cast<std::uint64_t>(l.major) << 8 | static_cast<std::uint64_t>(l.alignment);
+  };
+  mix(static_cast<std::uint64_t>(types.a) | static_cast<std::uint64_t>(types.b) << 8 |
+      static_cast<std::uint64_t>(types.c) << 16 | static_cast<std::uint64_t>(epilogue.bias) << 24 |
+      static_cast<std::uint64_t>(epilogue.activation) << 32 |
+      static_cast<std::uint64_t>(alpha == 0) << 40 | static_cast<std::uint64_t>(beta == 0) << 41);
+  mix(layout(a) | layout(b) << 16 | layout(c) << 32);
+  for (const GemmShape& shape : groups) {
+    mix(static_cast<std::uint64_t>(shape.m));
+    mix(static_cast<std::uint64_t>(shape.n));
+    mix(static_cast<std::uint64_t>(shape.k));
+  }
+  return state;
+}
+
+bool ProblemKey::same_path(const ProblemKey& other) const {
+  return types == other.types && a == other.a && b == other.b && c == other.c &&
+         epilogue == other.epilogue && (alpha == 0) == (other.alpha == 0) &&
+         (beta == 0) == (other.beta == 0) && std::ranges::equal(groups, other.groups);
+}
+
+bool ProblemKey::same_scalars(const ProblemKey& other) const {
+  // By their bits: a NaN equals itself, and −0 is not 0.
+  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  return bits(alpha) == bits(other.alpha) && bits(beta) == bits(other.beta);
+}
+
+std::unique_lock<std::mutex> PlanCache::try_to_lock() {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  for (int attempt = 0; attempt < kLockAttempts && !lock.try_lock(); ++attempt) {
+  }
+  return lock;
+}
+
+std::shared_ptr<const Plan> PlanCache::find(std::uint64_t hash, const ProblemKey& key) {
+  const std::unique_lock lock = try_to_lock();
+  if (!lock) return nullptr;
+  const auto found = by_hash_.find(hash);
+  if (found == by_hash_.end()) return nullptr;
+  if (!ProblemKey::of(found->second->plan->problem).same_path(key)) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->plan;
+}
+
+void PlanCache::insert(std::uint64_t hash, std::shared_ptr<const Plan> plan) {
+  if (capacity_ == 0) return;
+  const std::unique_lock lock = try_to_lock();
+  if (!lock) return;
+  if (const auto found = by_hash_.find(hash); found != by_hash_.end()) {
+    found->second->plan = std::move(plan);
+    return;
+  }
+  while (entries_.size() >= capacity_) {
+    by_hash_.erase(entries_.back().hash);
+    entries_.pop_back();
+  }
+  entries_.push_front({hash, std::move(plan)});
+  by_hash_.emplace(hash, entries_.begin());
+}
+
+std::size_t PlanCache::size() {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+FoundPlan find_or_make_plan(const ProblemKey& key) {
+  thread_local std::array<Recent, kRecentPlans> recent_plans;
+  const std::uint64_t hash = key.hash();
+  Recent& recent = recent_plans[hash % kRecentPlans];
+  if (recent.plan && recent.hash == hash && shared_cache().capacity() > 0) {
+    const ProblemKey had = ProblemKey::of(recent.plan->problem);
+    if (had.same_path(key)) {
+      if (!had.same_scalars(key)) recent.plan = with_scalars(*recent.plan, key);
+      return {recent.plan, PlanOrigin::recent};
+    }
+  }
+  std::shared_ptr<const Plan> plan = shared_cache().find(hash, key);
+  const PlanOrigin origin = plan ? PlanOrigin::shared : PlanOrigin::made;
+  if (!plan) {
+    static const Machine machine = machine_of_calls();
+    plan = std::make_shared<const Plan>(make_plan(key.problem(), machine));
+    shared_cache().insert(hash, plan);
+  } else if (!ProblemKey::of(plan->problem).same_scalars(key)) {
+    plan = with_scalars(*plan, key);
+  }
+  recent = {hash, std::move(plan)};
+  return {recent.plan, origin};
+}
+
+}  // namespace tessera
