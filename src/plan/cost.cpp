@@ -23,8 +23,20 @@ constexpr double kPackBytesPerSecond = 11e9;
 // does not hide. Zen 4, 2026-11.
 constexpr double kExposedAccumulation = 0.3;
 
-double round_up(double value, int multiple) {
-  return multiple > 1 ? std::ceil(value / multiple) * multiple : value;
+// Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
+// register tile is faster, but not below a third: then too few accumulators are in flight to cover
+// the latency.
+double effective_rows(double rows, int mr) {
+  if (mr <= 1) return rows;
+  const double whole = std::floor(rows / mr) * mr;
+  const double rest = rows - whole;
+  return whole + (rest > 0 ? std::max(rest, mr / 3.0) : 0);
+}
+
+// Columns, in whole vectors: two make a register tile's width.
+double effective_columns(double cols, int nr) {
+  const double vector = nr / 2.0;
+  return nr > 1 ? std::ceil(cols / vector) * vector : cols;
 }
 
 double worker_cache_rate(const Machine& machine) {
@@ -59,7 +71,8 @@ void time_on_cpu(RunProfile& profile, const Problem& problem, const Machine& mac
   const double cols = static_cast<double>(shape.n) / profile.grid.n;
   const double depth = static_cast<double>(std::max<std::int64_t>(shape.k, 1)) / profile.grid.k;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency;
-  profile.arithmetic_seconds = 2 * round_up(rows, tile.mr) * round_up(cols, tile.nr) * depth / rate;
+  profile.arithmetic_seconds =
+      2 * effective_rows(rows, tile.mr) * effective_columns(cols, tile.nr) * depth / rate;
 
   const double a_source = tile.a_in_place ? 0 : rows * depth * size_of(problem.types.a);
   const double b_source = tile.b_in_place ? 0 : cols * depth * size_of(problem.types.b);
@@ -187,7 +200,7 @@ Loads loads_of(const TileProfile& profile, const Machine& machine, const Partiti
 }
 
 // Contributors to the tile that has the most of them.
-std::int64_t most_peers(const TileProfile& profile, const Partition& partition) {
+std::int64_t peers_in(const TileProfile& profile, const Partition& partition) {
   std::int64_t peers = std::min<std::int64_t>(partition.splits, profile.most_iterations);
   if (partition.stream_iterations > 0) {
     const std::int64_t each =
@@ -203,7 +216,7 @@ std::int64_t most_peers(const TileProfile& profile, const Partition& partition) 
 
 double fixup_seconds(const TileProfile& profile, const Machine& machine,
                      const Partition& partition) {
-  const FixupPath path = fixup_path(most_peers(profile, partition));
+  const FixupPath path = fixup_path(peers_in(profile, partition));
   return path.levels * machine.cost.split_seconds +
          path.additions * machine.cost.peer_seconds_per_byte * profile.partial_bytes;
 }
@@ -222,6 +235,10 @@ double memory_rate(const TileProfile& profile, const Machine& machine, std::int6
 }
 
 }  // namespace
+
+std::int64_t most_peers(const TileProfile& profile, const Schedule& schedule) {
+  return peers_in(profile, partition_of(profile, schedule));
+}
 
 FixupPath fixup_path(std::int64_t peers) {
   FixupPath path;

@@ -71,6 +71,9 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
 
 Cost to_cost(const Prediction& prediction);
 
+// Contributors to the tile that has the most of them.
+std::int64_t most_peers(const TileProfile& profile, const Schedule& schedule);
+
 // Additions on the longest path of the fix-up tree of `peers` partial tiles, and its levels.
 struct FixupPath {
   int levels = 0;

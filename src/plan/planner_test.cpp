@@ -102,11 +102,13 @@ TEST(Planner, GroupedExampleGoesRoundRobinAcrossTheBoundary) {
 TEST(Planner, DeepBlocksFailTheScratchpadWithBothNumbers) {
   const Problem problem = dense_problem({4096, 4096, 4096});
   TileConfig tile{.block_m = 128, .block_n = 128, .block_k = 32};
-  EXPECT_EQ(scratchpad_bytes(tile, problem.types, accumulator_bytes(tile, problem.types)),
-            96 * 1024);
+  EXPECT_EQ(
+      scratchpad_use(tile, problem.types, epilogue_bytes(nullptr, tile, problem.types)).total(),
+      96 * 1024);
   tile.block_k = 64;
-  EXPECT_EQ(scratchpad_bytes(tile, problem.types, accumulator_bytes(tile, problem.types)),
-            128 * 1024);
+  EXPECT_EQ(
+      scratchpad_use(tile, problem.types, epilogue_bytes(nullptr, tile, problem.types)).total(),
+      128 * 1024);
   PlanOptions options;
   options.tile = tile;
   const std::string message = error_of(problem, machine_by_name("gpu-84sm"), options);
@@ -293,7 +295,7 @@ RC_GTEST_PROP(PlannerProperty, AnyPlanIsSound, ()) {
     const KernelEntry* kernel = find_kernel(other.kernel);
     RC_ASSERT(kernel != nullptr);
     if (machine.kind == MachineKind::gpu) {
-      RC_ASSERT(scratchpad_bytes(other.tile, problem.types, kernel->epilogue_bytes) <=
+      RC_ASSERT(scratchpad_use(other.tile, problem.types, kernel->epilogue_bytes).total() <=
                 machine.scratchpad_bytes);
     }
   }

@@ -1,5 +1,7 @@
 #include "plan/scratchpad.hpp"
 
+#include "core/block_spec.hpp"
+
 namespace tessera {
 namespace {
 
@@ -10,30 +12,31 @@ std::string kilobytes(std::int64_t bytes) {
   return text + " KB";
 }
 
-std::int64_t stage_bytes(const TileConfig& tile, const GemmTypes& types) {
-  const std::int64_t rows = tile.block_m / tile.cluster_m;
-  const std::int64_t cols = tile.block_n / tile.cluster_n;
-  return tile.block_k * (rows * size_of(types.a) + cols * size_of(types.b));
-}
-
 }  // namespace
 
-std::int64_t scratchpad_bytes(const TileConfig& tile, const GemmTypes& types,
-                              std::int64_t epilogue_bytes) {
-  return tile.stages * stage_bytes(tile, types) + epilogue_bytes;
+ScratchpadUse scratchpad_use(const TileConfig& tile, const GemmTypes& types,
+                             std::int64_t epilogue_bytes) {
+  const OperandSpecs specs = operand_specs(tile);
+  return {.a_bytes = specs.a.elements() / tile.cluster_m * size_of(types.a),
+          .b_bytes = specs.b.elements() / tile.cluster_n * size_of(types.b),
+          .stages = tile.stages,
+          .epilogue_bytes = epilogue_bytes};
 }
 
 std::int64_t accumulator_bytes(const TileConfig& tile, const GemmTypes& types) {
-  return std::int64_t{tile.block_m} * tile.block_n * size_of(accumulator_of(types));
+  return operand_specs(tile).c.elements() * size_of(accumulator_of(types));
 }
 
-std::optional<std::string> why_not_resident(const TileConfig& tile, const GemmTypes& types,
-                                            std::int64_t epilogue_bytes, const Machine& machine) {
-  const std::int64_t needed = scratchpad_bytes(tile, types, epilogue_bytes);
-  if (needed <= machine.scratchpad_bytes) return std::nullopt;
-  return "wants " + kilobytes(needed) + " of scratchpad (" + std::to_string(tile.stages) +
-         (tile.stages == 1 ? " stage of " : " stages of ") + kilobytes(stage_bytes(tile, types)) +
-         " and " + kilobytes(epilogue_bytes) + " for the epilogue); the machine has " +
+std::int64_t epilogue_bytes(const KernelEntry* kernel, const TileConfig& tile,
+                            const GemmTypes& types) {
+  return kernel != nullptr ? kernel->epilogue_bytes : accumulator_bytes(tile, types);
+}
+
+std::optional<std::string> why_not_resident(const ScratchpadUse& use, const Machine& machine) {
+  if (use.total() <= machine.scratchpad_bytes) return std::nullopt;
+  return "wants " + kilobytes(use.total()) + " of scratchpad (" + std::to_string(use.stages) +
+         (use.stages == 1 ? " stage of " : " stages of ") + kilobytes(use.stage_bytes()) + " and " +
+         kilobytes(use.epilogue_bytes) + " for the epilogue); the machine has " +
          kilobytes(machine.scratchpad_bytes);
 }
 

@@ -17,12 +17,19 @@ int workers_of(const PlanRequest& request, const TileConfig& tile) {
   return std::max(1, request.machine.workers / (tile.cluster_m * tile.cluster_n));
 }
 
+std::optional<std::string> why_not_resident(const PlanRequest& request, const TileConfig& tile,
+                                            const KernelEntry* kernel) {
+  const GemmTypes& types = request.problem.types;
+  return why_not_resident(scratchpad_use(tile, types, epilogue_bytes(kernel, tile, types)),
+                          request.machine);
+}
+
 // As many stages as fit, since more hide more latency; up to 4, beyond which nothing was gained on
 // any GPU so far. One stage is kept even if it does not fit: the rejection then shows both numbers.
-int choose_stages(const PlanRequest& request, TileConfig tile, std::int64_t epilogue_bytes) {
+int choose_stages(const PlanRequest& request, TileConfig tile) {
   constexpr int kEnoughStages = 4;
   for (tile.stages = kEnoughStages; tile.stages > 1; --tile.stages) {
-    if (!why_not_resident(tile, request.problem.types, epilogue_bytes, request.machine)) break;
+    if (!why_not_resident(request, tile, nullptr)) break;
   }
   return tile.stages;
 }
@@ -30,9 +37,8 @@ int choose_stages(const PlanRequest& request, TileConfig tile, std::int64_t epil
 // The caller's tile where no kernel has it: planned as if there were one whose epilogue holds a
 // whole tile of accumulators.
 void add_analytic(const PlanRequest& request, TileConfig tile, TileChoices& choices) {
-  const std::int64_t epilogue = accumulator_bytes(tile, request.problem.types);
-  if (tile.stages <= 1) tile.stages = choose_stages(request, tile, epilogue);
-  if (auto reason = why_not_resident(tile, request.problem.types, epilogue, request.machine)) {
+  if (tile.stages <= 1) tile.stages = choose_stages(request, tile);
+  if (auto reason = why_not_resident(request, tile, nullptr)) {
     choices.rejected.push_back({std::string(kAnalyticKernel), tile, *reason});
     return;
   }
@@ -53,8 +59,7 @@ void enumerate_gpu_tiles(const PlanRequest& request, TileChoices& choices) {
       reject("has tiles of another shape than was asked for");
     } else if (auto reason = why_not(kernel, request.problem, request.machine)) {
       reject(*reason);
-    } else if (auto too_big = why_not_resident(kernel.tile, request.problem.types,
-                                               kernel.epilogue_bytes, request.machine)) {
+    } else if (auto too_big = why_not_resident(request, kernel.tile, &kernel)) {
       reject(*too_big);
     } else {
       choices.accepted.push_back({&kernel, kernel.tile, workers_of(request, kernel.tile)});
