@@ -40,6 +40,10 @@ void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& o
   check_operands_fit(plan.problem, groups);
   if (is_logged(LogTopic::dispatch)) log_line(dispatch_line("run", plan, "the caller's"));
   if (plan.machine.kind == MachineKind::gpu) {
+    if (options.trace != nullptr) {
+      throw Error(ErrorCode::unsupported, "trace", "be null for a GPU", "a trace",
+                  "trace the same product on a CPU");
+    }
     cuda::run_plan(plan, groups, options);
   } else {
     cpu::run_plan(plan, groups, with_default_threads(options));

@@ -20,6 +20,7 @@
 #include "tessera/problem.hpp"
 #include "tessera/schedule.hpp"
 #include "tessera/tile_config.hpp"
+#include "tessera/trace.hpp"
 
 namespace tessera {
 
@@ -34,6 +35,8 @@ struct RunOptions {
   // library keep one per thread (CPU) or per device and stream (GPU).
   void* workspace = nullptr;
   std::size_t workspace_size = 0;
+  // Filled with what happened when. CPU only so far; a GPU's run throws Error(unsupported).
+  Trace* trace = nullptr;
 };
 
 // Runs a plan on operands, one per group, in the order of plan.problem.groups. CPU: returns when C
