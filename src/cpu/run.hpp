@@ -8,9 +8,12 @@
 
 namespace tessera::cpu {
 
-// See tessera::run. The operands have been checked.
+// See tessera::run. The operands have been checked. Errors: invalid_argument for a negative number
+// of threads or a small workspace, unsupported for a kernel that this processor cannot run,
+// out_of_memory; all before anything is written.
 void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptions& options);
 
+// Of what the threads share. Each thread also keeps packed panels of its own (workspace.hpp).
 std::size_t workspace_bytes(const Plan& plan);
 
 }  // namespace tessera::cpu

@@ -1,0 +1,23 @@
+// What the processor and the operating system let this process run.
+#pragma once
+
+#include <string_view>
+
+namespace tessera::cpu {
+
+// The widest instruction set of Machine::architecture's CPU line that can run here: "scalar",
+// "avx2", "avx512", "avx512_vnni", "avx512_bf16" or "amx". Asked once.
+std::string_view host_architecture();
+
+bool is_amd();
+
+// How wide the widest vectors above are, and how many of their multiply-adds start in a cycle: one
+// where they take two passes through units of half the width, as on Zen 4 (and Zen 1), two
+// elsewhere.
+struct Pipes {
+  int vector_bits = 128;
+  int multiply_adds_per_cycle = 1;
+};
+Pipes multiply_add_pipes();
+
+}  // namespace tessera::cpu

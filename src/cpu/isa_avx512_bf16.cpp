@@ -1,0 +1,35 @@
+// Microkernel for AVX512-BF16: bf16 in, two products a lane, f32 sums.
+//
+// vdpbf16ps treats subnormal inputs as zero and flushes subnormal sums to zero, whatever MXCSR
+// says; and it rounds each of the two additions to nearest even. Where that matters,
+// cpu_avx512_bf16 converts to f32 instead and keeps subnormals.
+#include "cpu/kernels.hpp"
+#include "cpu/make_code.hpp"
+#include "cpu/ops_avx512.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+struct OpsBf16 : OpsBase<AccumulateF32> {
+  using A = bf16;
+  using B = bf16;
+  using BVec = __m512bh;
+  static constexpr int kGroup = 2;
+
+  static BVec load_b(const B* from) { return (__m512bh)_mm512_loadu_si512(from); }
+  static __m512bh broadcast(const A* from) { return (__m512bh)_mm512_set1_epi32(word_at(from)); }
+  static Vec multiply_add(Vec sum, __m512bh a, BVec b) { return _mm512_dpbf16_ps(sum, a, b); }
+};
+
+using UnitsBf16 = PackUnits<bf16, bf16, 2, std::uint32_t, Keep<bf16>>;
+using CodeBf16 = Code<OpsBf16, 12, 2, UnitsBf16, UnitsBf16>;
+
+constexpr KernelCode kCode[] = {CodeBf16::make("cpu_avx512bf16_bf16")};
+
+}  // namespace
+
+std::span<const KernelCode> avx512_bf16_code() {
+  return kCode;
+}
+
+}  // namespace tessera::cpu

@@ -1,0 +1,63 @@
+// Microkernels for AVX512-VNNI: u8·i8 and i8·i8, four products a lane, exact modulo 2^32.
+//
+// vpdpbusd multiplies unsigned by signed bytes. For i8·i8, A is packed with an offset of 128 (its
+// top bit flipped), and 128·Σ B, which lies behind each panel of B, is subtracted at the end.
+#include "cpu/kernels.hpp"
+#include "cpu/make_code.hpp"
+#include "cpu/ops_avx512.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+struct OpsQuads : OpsBase<AccumulateI32> {
+  using BVec = __m512i;
+  static constexpr int kGroup = 4;
+
+  static BVec load_b(const void* from) { return _mm512_loadu_si512(from); }
+  static __m512i broadcast(const void* from) { return _mm512_set1_epi32(word_at(from)); }
+};
+
+struct OpsU8I8 : OpsQuads {
+  using A = std::uint8_t;
+  using B = std::int8_t;
+  static Vec multiply_add(Vec sum, __m512i a, BVec b) { return _mm512_dpbusd_epi32(sum, a, b); }
+};
+
+struct OpsI8U8 : OpsQuads {
+  using A = std::int8_t;
+  using B = std::uint8_t;
+  static Vec multiply_add(Vec sum, __m512i a, BVec b) { return _mm512_dpbusd_epi32(sum, b, a); }
+};
+
+struct OpsI8I8 : OpsU8I8 {
+  static constexpr bool kOffsetA = true;
+  static __m512i offset() { return _mm512_set1_epi8(static_cast<char>(128)); }
+};
+
+struct AddOffset {
+  static std::uint8_t convert(std::int8_t value) {
+    return static_cast<std::uint8_t>(static_cast<std::uint8_t>(value) ^ 0x80u);
+  }
+};
+
+using UnitsU8 = PackUnits<std::uint8_t, std::uint8_t, 4, std::uint32_t, Keep<std::uint8_t>>;
+using UnitsI8 = PackUnits<std::int8_t, std::int8_t, 4, std::uint32_t, Keep<std::int8_t>>;
+using UnitsOffset = PackUnits<std::uint8_t, std::int8_t, 4, std::uint32_t, AddOffset>;
+
+using CodeU8 = Code<OpsU8I8, 12, 2, UnitsU8, UnitsI8>;
+using CodeU8Turned = Code<OpsI8U8, 12, 2, UnitsI8, UnitsU8>;
+using CodeI8 = Code<OpsI8I8, 12, 2, UnitsOffset, UnitsI8>;
+
+constexpr KernelCode kU8Turned = CodeU8Turned::make("cpu_avx512vnni_u8");
+constexpr KernelCode kCode[] = {
+    CodeU8::make("cpu_avx512vnni_u8", &kU8Turned),
+    CodeI8::make("cpu_avx512vnni_i8"),
+};
+
+}  // namespace
+
+std::span<const KernelCode> avx512_vnni_code() {
+  return kCode;
+}
+
+}  // namespace tessera::cpu

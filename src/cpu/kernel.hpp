@@ -1,0 +1,99 @@
+// What run.cpp knows of a microkernel: its register tile, its packed layout, and four functions.
+// Every instruction set compiles the same templates (microkernel.hpp, pack.hpp, finish.hpp) in a
+// translation unit and a namespace of its own (isa_*.cpp); kernels.cpp lists the results by name.
+//
+// All of this speaks of one orientation: C's rows are walked by m, its columns lie in vectors along
+// n. run.cpp turns a product round (Cᵀ = Bᵀ·Aᵀ) where that suits its layout.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tessera/problem.hpp"
+
+namespace tessera::cpu {
+
+// A block of A or B in the caller's memory. `along` runs along m (A) or n (B). Strides in elements.
+struct PackSource {
+  const void* data = nullptr;
+  std::int64_t along = 0;
+  std::int64_t depth = 0;
+  std::int64_t along_stride = 0;
+  std::int64_t depth_stride = 0;
+};
+
+// An operand as a microkernel reads it: packed panels one after another, or in place.
+struct BlockOperand {
+  const void* data = nullptr;
+  bool in_place = false;
+  std::int64_t along_stride = 0;  // in elements; in place only. B's is 1.
+  std::int64_t depth_stride = 0;
+};
+
+// How sums become C: C ← activation(alpha·sum + beta·C + bias), converted to C's type.
+struct Finish {
+  double alpha = 1;
+  double beta = 0;
+  void* c = nullptr;  // element (0, 0) of the block
+  std::int64_t row_stride = 0;
+  std::int64_t col_stride = 0;
+  ElementType c_type = ElementType::f32;
+  BiasAxis bias_axis = BiasAxis::none;
+  const void* bias = nullptr;  // of the block's first row or column
+  std::int64_t bias_stride = 0;
+  ElementType bias_type = ElementType::f32;
+  Activation activation = Activation::none;
+};
+
+// sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
+struct BlockTask {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t depth = 0;
+  BlockOperand a;
+  BlockOperand b;
+  // Of the accumulator's type; C itself or a buffer. Null (with `finish`): a register tile at a
+  // time goes straight to `finish`.
+  void* sum = nullptr;
+  std::int64_t sum_stride = 0;
+  double alpha = 1;
+  double beta = 0;  // 0 does not read the sum
+  const Finish* finish = nullptr;
+};
+
+struct KernelCode {
+  std::string_view name;
+  int mr = 0;
+  int nr = 0;
+  int depth_step = 1;     // packed panels are padded with zeros to a multiple of this depth
+  int packed_size_a = 0;  // bytes of a packed element
+  int packed_size_b = 0;
+  int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
+  bool reads_in_place = false;
+  ElementType accumulator = ElementType::f32;
+  // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.
+  const KernelCode* turned = nullptr;
+
+  void (*pack_a)(const PackSource& source, void* panels) = nullptr;
+  void (*pack_b)(const PackSource& source, void* panels) = nullptr;
+  void (*multiply)(const BlockTask& task) = nullptr;
+  // sum += other, over `count` accumulators.
+  void (*add)(void* sum, const void* other, std::int64_t count) = nullptr;
+  void (*finish)(const Finish& finish, const void* sum, std::int64_t sum_stride, std::int64_t rows,
+                 std::int64_t cols) = nullptr;
+
+  std::int64_t padded(std::int64_t depth) const {
+    return (depth + depth_step - 1) / depth_step * depth_step;
+  }
+  std::int64_t panel_bytes_a(std::int64_t depth) const {
+    return padded(depth) * mr * packed_size_a;
+  }
+  std::int64_t panel_bytes_b(std::int64_t depth) const {
+    return padded(depth) * nr * packed_size_b + panel_extra_b;
+  }
+};
+
+// The code behind a row of the catalogue; null where this build or this processor has none.
+const KernelCode* find_code(std::string_view name);
+
+}  // namespace tessera::cpu

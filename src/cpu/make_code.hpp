@@ -1,0 +1,129 @@
+// Assembles a KernelCode from an Ops, a register tile and the units that A and B are packed in.
+//
+// Internal linkage; see pack.hpp.
+#pragma once
+
+#include "cpu/microkernel.hpp"
+#include "cpu/pack.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+// How packing treats an element.
+template <class Packed>
+struct Keep {
+  template <class Source>
+  static Packed convert(Source value) {
+    return static_cast<Packed>(value);
+  }
+};
+struct WidenToFloat {
+  template <class Source>
+  static float convert(Source value) {
+    return Convert<Source>::widen(value);
+  }
+};
+
+using UnitsF32 = PackUnits<float, float, 1, std::uint32_t, Keep<float>>;
+using UnitsF64 = PackUnits<double, double, 1, std::uint64_t, Keep<double>>;
+template <class Source>
+using UnitsWidened = PackUnits<float, Source, 1, std::uint32_t, WidenToFloat>;
+template <class Source>
+using UnitsI16 = PackUnits<std::int16_t, Source, 2, std::uint32_t, Keep<std::int16_t>>;
+template <class Source>
+using UnitsI32 = PackUnits<std::int32_t, Source, 1, std::uint32_t, Keep<std::int32_t>>;
+
+template <class Acc>
+constexpr ElementType accumulator_type() {
+  return std::is_same_v<Acc, double>  ? ElementType::f64
+         : std::is_same_v<Acc, float> ? ElementType::f32
+                                      : ElementType::i32;
+}
+
+// Ops: the arithmetic. MR rows by NV vectors: the register tile. UnitsA, UnitsB: the packed
+// layouts.
+template <class Ops, int MR, int NV, class UnitsA, class UnitsB>
+struct Code {
+  static constexpr int kWidth = NV * Ops::kLanes;
+  static constexpr std::int64_t kExtra =
+      Ops::kOffsetA ? kWidth * static_cast<std::int64_t>(sizeof(typename Ops::Acc)) : 0;
+  // In place only what needs neither conversion nor grouping.
+  static constexpr bool kInPlace = Ops::kGroup == 1 &&
+                                   std::is_same_v<typename UnitsA::Source, typename Ops::A> &&
+                                   std::is_same_v<typename UnitsB::Source, typename Ops::B>;
+
+  static std::int64_t padded(std::int64_t depth) {
+    return (depth + Ops::kGroup - 1) / Ops::kGroup * Ops::kGroup;
+  }
+  static std::int64_t bytes_a(std::int64_t depth) {
+    return padded(depth) * MR * static_cast<std::int64_t>(sizeof(typename Ops::A));
+  }
+  static std::int64_t bytes_b(std::int64_t depth) {
+    return padded(depth) * kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B)) + kExtra;
+  }
+
+  static void pack_a(const PackSource& source, void* panels) {
+    Packer<UnitsA, MR, typename Ops::Transpose>::pack(source, padded(source.depth), panels,
+                                                      bytes_a(source.depth));
+  }
+
+  static void pack_b(const PackSource& source, void* panels) {
+    Packer<UnitsB, kWidth, typename Ops::Transpose>::pack(source, padded(source.depth), panels,
+                                                          bytes_b(source.depth));
+    if constexpr (Ops::kOffsetA) sum_columns(source, panels);
+  }
+
+  static void multiply(const BlockTask& task) {
+    if constexpr (kInPlace) {
+      if (task.a.in_place || task.b.in_place) {
+        multiply_tiles<Ops, MR, NV, true>(task, padded(task.depth), bytes_a(task.depth),
+                                          bytes_b(task.depth));
+        return;
+      }
+    }
+    multiply_tiles<Ops, MR, NV, false>(task, padded(task.depth), bytes_a(task.depth),
+                                       bytes_b(task.depth));
+  }
+
+  // Behind each panel of B: the sums of its columns, times the offset that A was packed with.
+  static void sum_columns(const PackSource& source, void* panels) {
+    auto* panel = static_cast<unsigned char*>(panels);
+    for (std::int64_t first = 0; first < source.along; first += kWidth) {
+      const auto* elements = reinterpret_cast<const typename Ops::B*>(panel);
+      const std::int64_t groups = padded(source.depth) / Ops::kGroup;
+      panel += bytes_b(source.depth);
+      auto* sums = reinterpret_cast<typename Ops::Acc*>(panel - kExtra);
+      for (int v = 0; v < NV; ++v) {
+        auto sum = Ops::zero();
+        for (std::int64_t group = 0; group < groups; ++group) {
+          const auto* at = elements + (group * kWidth + v * Ops::kLanes) * Ops::kGroup;
+          sum = Ops::multiply_add(sum, Ops::offset(), Ops::load_b(at));
+        }
+        Ops::store(sums + v * Ops::kLanes, sum);
+      }
+    }
+  }
+
+  static constexpr KernelCode make(std::string_view name, const KernelCode* turned = nullptr) {
+    KernelCode code;
+    code.name = name;
+    code.mr = MR;
+    code.nr = kWidth;
+    code.depth_step = Ops::kGroup;
+    code.packed_size_a = sizeof(typename Ops::A);
+    code.packed_size_b = sizeof(typename Ops::B);
+    code.panel_extra_b = static_cast<int>(kExtra);
+    code.reads_in_place = kInPlace;
+    code.accumulator = accumulator_type<typename Ops::Acc>();
+    code.turned = turned;
+    code.pack_a = pack_a;
+    code.pack_b = pack_b;
+    code.multiply = multiply;
+    code.add = add_sums<typename Ops::Acc>;
+    code.finish = finish_block<typename Ops::Acc>;
+    return code;
+  }
+};
+
+}  // namespace
+}  // namespace tessera::cpu

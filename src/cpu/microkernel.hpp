@@ -1,0 +1,182 @@
+// The microkernel, once for all types and instruction sets: a tile of C of up to MR rows by NV
+// vectors stays in registers while k runs. `Ops` says what a vector is and how it multiplies
+// (ops_*.hpp). Every number of rows and of vectors is an instantiation of its own, and the last
+// vector is masked, so an edge runs the same code at the same speed as the middle.
+//
+// Internal linkage throughout; see pack.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "cpu/finish.hpp"
+#include "cpu/kernel.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+// Where a register tile finds its operands and leaves its sum.
+template <class Ops>
+struct MicroTask {
+  const typename Ops::A* a;
+  const typename Ops::B* b;
+  std::int64_t a_row = 0;  // strides in elements; used by the in-place kernels only
+  std::int64_t a_step = 0;
+  std::int64_t b_step = 0;
+  std::int64_t groups;  // of k
+  typename Ops::Acc* sum;
+  std::int64_t sum_stride;
+  typename Ops::Acc alpha;
+  typename Ops::Acc beta;
+  typename Ops::Mask mask;  // of the last vector's columns
+};
+
+template <class Ops, int MR, int NV, int Rows, int Vectors, bool InPlace>
+void micro(const MicroTask<Ops>& task) {
+  using Vec = typename Ops::Vec;
+  using BVec = typename Ops::BVec;
+  constexpr int kLanes = Ops::kLanes;
+  constexpr int kGroup = Ops::kGroup;
+
+  const auto* a = task.a;
+  const auto* b = task.b;
+  const std::int64_t a_row = InPlace ? task.a_row : kGroup;
+  const std::int64_t a_step = InPlace ? task.a_step : MR * kGroup;
+  const std::int64_t b_step = InPlace ? task.b_step : NV * kLanes * kGroup;
+
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) Ops::prefetch(task.sum + r * task.sum_stride);
+
+  Vec sum[Rows][Vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::zero();
+  }
+
+#pragma GCC unroll 2
+  for (std::int64_t group = 0; group < task.groups; ++group, a += a_step, b += b_step) {
+    BVec columns[Vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+      if constexpr (InPlace) {
+        columns[v] =
+            v == Vectors - 1 ? Ops::load_b(b + v * kLanes, task.mask) : Ops::load_b(b + v * kLanes);
+      } else {
+        columns[v] = Ops::load_b(b + v * kLanes * kGroup);
+      }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const auto row = Ops::broadcast(a + r * a_row);
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
+    }
+  }
+
+  if constexpr (Ops::kOffsetA) {
+    // A was packed with an offset to make it unsigned; the sums of B's columns, times that offset,
+    // lie behind its panel.
+    const auto* offsets =
+        reinterpret_cast<const typename Ops::Acc*>(task.b + task.groups * NV * kLanes * kGroup);
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+      const Vec offset = task.groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) sum[r][v] = Ops::subtract(sum[r][v], offset);
+    }
+  }
+
+  const Vec alpha = Ops::set(task.alpha);
+  const Vec beta = Ops::set(task.beta);
+  const bool reads_sum = task.beta != 0;
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+      auto* to = task.sum + r * task.sum_stride + v * kLanes;
+      Vec value = Ops::multiply(alpha, sum[r][v]);
+      if (v < Vectors - 1) {
+        if (reads_sum) value = Ops::scale_add(value, beta, Ops::load(to));
+        Ops::store(to, value);
+      } else {
+        if (reads_sum) value = Ops::scale_add(value, beta, Ops::load(to, task.mask));
+        Ops::store(to, value, task.mask);
+      }
+    }
+  }
+}
+
+// All sizes of one register tile, by rows − 1 and vectors − 1.
+template <class Ops, int MR, int NV, bool InPlace>
+struct MicroTable {
+  using Function = void (*)(const MicroTask<Ops>&);
+
+  template <int Rows, std::size_t... V>
+  static constexpr std::array<Function, NV> row(std::index_sequence<V...>) {
+    return {&micro<Ops, MR, NV, Rows, static_cast<int>(V) + 1, InPlace>...};
+  }
+  template <std::size_t... R>
+  static constexpr std::array<std::array<Function, NV>, MR> all(std::index_sequence<R...>) {
+    return {row<static_cast<int>(R) + 1>(std::make_index_sequence<NV>())...};
+  }
+  static constexpr auto kFunctions = all(std::make_index_sequence<MR>());
+};
+
+// KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
+// the panels of A pass by.
+template <class Ops, int MR, int NV, bool InPlace>
+void multiply_tiles(const BlockTask& task, std::int64_t padded_depth, std::int64_t panel_bytes_a,
+                    std::int64_t panel_bytes_b) {
+  using Acc = typename Ops::Acc;
+  constexpr int kWidth = NV * Ops::kLanes;
+  alignas(64) Acc register_tile[MR * kWidth];
+
+  MicroTask<Ops> micro_task;
+  micro_task.groups = padded_depth / Ops::kGroup;
+  micro_task.alpha = Ops::scalar(task.alpha);
+  micro_task.beta = Ops::scalar(task.beta);
+  // A packed operand is strided too, so that either may be read in place alone.
+  micro_task.a_row = task.a.in_place ? task.a.along_stride : 1;
+  micro_task.a_step = task.a.in_place ? task.a.depth_stride : MR;
+  micro_task.b_step = task.b.in_place ? task.b.depth_stride : kWidth;
+
+  const auto* a_begin = static_cast<const unsigned char*>(task.a.data);
+  const auto* b_panel = static_cast<const unsigned char*>(task.b.data);
+  if (task.a.in_place) {
+    panel_bytes_a = MR * task.a.along_stride * static_cast<std::int64_t>(sizeof(typename Ops::A));
+  }
+  if (task.b.in_place) {
+    panel_bytes_b = kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B));
+  }
+
+  for (std::int64_t col = 0; col < task.cols; col += kWidth, b_panel += panel_bytes_b) {
+    const std::int64_t cols = task.cols - col < kWidth ? task.cols - col : kWidth;
+    const int vectors = static_cast<int>((cols - 1) / Ops::kLanes);
+    micro_task.mask = Ops::mask(static_cast<int>(cols) - vectors * Ops::kLanes);
+    micro_task.b = reinterpret_cast<const typename Ops::B*>(b_panel);
+
+    const unsigned char* a_panel = a_begin;
+    for (std::int64_t row = 0; row < task.rows; row += MR, a_panel += panel_bytes_a) {
+      const std::int64_t rows = task.rows - row < MR ? task.rows - row : MR;
+      micro_task.a = reinterpret_cast<const typename Ops::A*>(a_panel);
+      if (task.sum != nullptr) {
+        micro_task.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
+        micro_task.sum_stride = task.sum_stride;
+      } else {
+        micro_task.sum = register_tile;
+        micro_task.sum_stride = kWidth;
+      }
+      MicroTable<Ops, MR, NV, InPlace>::kFunctions[static_cast<std::size_t>(rows - 1)]
+                                                  [static_cast<std::size_t>(vectors)](micro_task);
+      if (task.finish != nullptr) {
+        finish_block<Acc>(sub_block(*task.finish, row, col), micro_task.sum, micro_task.sum_stride,
+                          rows, cols);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::cpu

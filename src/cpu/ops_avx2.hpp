@@ -1,0 +1,167 @@
+// AVX2's vectors for the microkernel; see ops_avx512.hpp for what an Ops type has. Masks are
+// vectors.
+//
+// Internal linkage; see pack.hpp.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "cpu/convert.hpp"
+#include "cpu/finish.hpp"
+#include "cpu/pack.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+// Four rows of eight 32-bit units, `kChunk` apart, become eight rows of four, `stride` apart.
+struct Transpose32 {
+  static constexpr int kChunk = 8;
+
+  static void four_rows(const std::uint32_t* rows, std::uint32_t* to, std::int64_t stride) {
+    const __m256i r0 = row(rows);
+    const __m256i r1 = row(rows + kChunk);
+    const __m256i r2 = row(rows + 2 * kChunk);
+    const __m256i r3 = row(rows + 3 * kChunk);
+    const __m256i low01 = _mm256_unpacklo_epi32(r0, r1);
+    const __m256i high01 = _mm256_unpackhi_epi32(r0, r1);
+    const __m256i low23 = _mm256_unpacklo_epi32(r2, r3);
+    const __m256i high23 = _mm256_unpackhi_epi32(r2, r3);
+    // Lane L of columns[j] holds column 4·L + j.
+    const __m256i columns[4] = {
+        _mm256_unpacklo_epi64(low01, low23), _mm256_unpackhi_epi64(low01, low23),
+        _mm256_unpacklo_epi64(high01, high23), _mm256_unpackhi_epi64(high01, high23)};
+    for (int j = 0; j < 4; ++j) {
+      store(to + j * stride, _mm256_castsi256_si128(columns[j]));
+      store(to + (4 + j) * stride, _mm256_extracti128_si256(columns[j], 1));
+    }
+  }
+
+ private:
+  static __m256i row(const std::uint32_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  static void store(std::uint32_t* to, __m128i value) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
+  }
+};
+
+struct AccumulateF32 {
+  using Acc = float;
+  using Vec = __m256;
+  using Mask = __m256i;
+  static constexpr int kLanes = 8;
+
+  static Mask mask(int columns) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(columns),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  static Vec zero() { return _mm256_setzero_ps(); }
+  static Vec set(Acc value) { return _mm256_set1_ps(value); }
+  static Vec load(const Acc* from) { return _mm256_loadu_ps(from); }
+  static Vec load(const Acc* from, Mask mask) { return _mm256_maskload_ps(from, mask); }
+  static void store(Acc* to, Vec value) { _mm256_storeu_ps(to, value); }
+  static void store(Acc* to, Vec value, Mask mask) { _mm256_maskstore_ps(to, mask, value); }
+  static Vec multiply(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
+  static Vec scale_add(Vec value, Vec factor, Vec c) { return _mm256_fmadd_ps(factor, c, value); }
+};
+
+struct AccumulateF64 {
+  using Acc = double;
+  using Vec = __m256d;
+  using Mask = __m256i;
+  static constexpr int kLanes = 4;
+
+  static Mask mask(int columns) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(columns), _mm256_setr_epi64x(0, 1, 2, 3));
+  }
+  static Vec zero() { return _mm256_setzero_pd(); }
+  static Vec set(Acc value) { return _mm256_set1_pd(value); }
+  static Vec load(const Acc* from) { return _mm256_loadu_pd(from); }
+  static Vec load(const Acc* from, Mask mask) { return _mm256_maskload_pd(from, mask); }
+  static void store(Acc* to, Vec value) { _mm256_storeu_pd(to, value); }
+  static void store(Acc* to, Vec value, Mask mask) { _mm256_maskstore_pd(to, mask, value); }
+  static Vec multiply(Vec a, Vec b) { return _mm256_mul_pd(a, b); }
+  static Vec scale_add(Vec value, Vec factor, Vec c) { return _mm256_fmadd_pd(factor, c, value); }
+};
+
+struct AccumulateI32 {
+  using Acc = std::int32_t;
+  using Vec = __m256i;
+  using Mask = __m256i;
+  static constexpr int kLanes = 8;
+
+  static Mask mask(int columns) { return AccumulateF32::mask(columns); }
+  static Vec zero() { return _mm256_setzero_si256(); }
+  static Vec set(Acc value) { return _mm256_set1_epi32(value); }
+  static Vec load(const Acc* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  static Vec load(const Acc* from, Mask mask) { return _mm256_maskload_epi32(from, mask); }
+  static void store(Acc* to, Vec value) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), value);
+  }
+  static void store(Acc* to, Vec value, Mask mask) { _mm256_maskstore_epi32(to, mask, value); }
+  static Vec multiply(Vec a, Vec b) { return _mm256_mullo_epi32(a, b); }
+  static Vec scale_add(Vec value, Vec factor, Vec c) {
+    return _mm256_add_epi32(value, _mm256_mullo_epi32(factor, c));
+  }
+};
+
+template <class Accumulate>
+struct OpsBase : Accumulate {
+  using Transpose = Transpose32;
+  static constexpr bool kOffsetA = false;
+  static typename Accumulate::Acc scalar(double value) {
+    return scalar_of<typename Accumulate::Acc>(value);
+  }
+  static void prefetch(const void* to) { __builtin_prefetch(to, 1, 3); }
+};
+
+struct OpsF32 : OpsBase<AccumulateF32> {
+  using A = float;
+  using B = float;
+  using BVec = __m256;
+  static constexpr int kGroup = 1;
+
+  static BVec load_b(const B* from) { return _mm256_loadu_ps(from); }
+  static BVec load_b(const B* from, Mask mask) { return _mm256_maskload_ps(from, mask); }
+  static __m256 broadcast(const A* from) { return _mm256_set1_ps(*from); }
+  static Vec multiply_add(Vec sum, __m256 a, BVec b) { return _mm256_fmadd_ps(a, b, sum); }
+};
+
+struct OpsF64 : OpsBase<AccumulateF64> {
+  using A = double;
+  using B = double;
+  using BVec = __m256d;
+  static constexpr int kGroup = 1;
+
+  static BVec load_b(const B* from) { return _mm256_loadu_pd(from); }
+  static BVec load_b(const B* from, Mask mask) { return _mm256_maskload_pd(from, mask); }
+  static __m256d broadcast(const A* from) { return _mm256_set1_pd(*from); }
+  static Vec multiply_add(Vec sum, __m256d a, BVec b) { return _mm256_fmadd_pd(a, b, sum); }
+};
+
+// 8-bit integers widened to 16 bits while packing: a pair's products and their sum fit 32 bits.
+struct OpsI16Pairs : OpsBase<AccumulateI32> {
+  using A = std::int16_t;
+  using B = std::int16_t;
+  using BVec = __m256i;
+  static constexpr int kGroup = 2;
+
+  static BVec load_b(const B* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  static __m256i broadcast(const A* from) {
+    std::int32_t pair;
+    __builtin_memcpy(&pair, from, sizeof(pair));
+    return _mm256_set1_epi32(pair);
+  }
+  static Vec multiply_add(Vec sum, __m256i a, BVec b) {
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+  }
+};
+
+}  // namespace
+}  // namespace tessera::cpu

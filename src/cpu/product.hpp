@@ -1,0 +1,91 @@
+// One product of a group as the microkernels see it: turned round (Cᵀ = Bᵀ·Aᵀ) where that lets C's
+// rows lie in vectors, and cut into the blocks that the operands' BlockSpecs say.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/block_spec.hpp"
+#include "cpu/kernel.hpp"
+#include "schedule/work_item.hpp"
+#include "tessera/problem.hpp"
+#include "tessera/tile_config.hpp"
+
+namespace tessera::cpu {
+
+// A tile's place in a product.
+struct TileExtent {
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+
+struct Product {
+  const KernelCode* code = nullptr;
+  ConstMatrixView a;
+  ConstMatrixView b;
+  MatrixView c;
+  ConstVectorView bias;
+  Epilogue epilogue;
+  OperandSpecs specs;
+  bool turned = false;
+  bool a_in_place = false;
+  bool b_in_place = false;
+
+  std::int64_t depth() const { return a.cols; }
+
+  TileExtent extent(const WorkItem& item) const {
+    const GridPoint at{turned ? item.tile_n : item.tile_m, turned ? item.tile_m : item.tile_n, 0};
+    const BlockIndex block = specs.c.index(at);
+    const std::int64_t row = block.row * specs.c.block_rows;
+    const std::int64_t col = block.col * specs.c.block_cols;
+    return {row, col, std::min(specs.c.block_rows, c.rows - row),
+            std::min(specs.c.block_cols, c.cols - col)};
+  }
+
+  // Whether sums can be collected in C itself.
+  bool sums_in_c() const {
+    return c.type == code->accumulator && (c.col_stride == 1 || c.cols == 1);
+  }
+};
+
+// A result's column per lane is wanted: of a row-major C its rows, of a column-major one its
+// columns; and of a narrow C its long side.
+inline bool is_better_turned(const Operands& operands, const KernelCode& code) {
+  const MatrixView& c = operands.c;
+  if (c.cols * 4 <= code.nr && c.rows > c.cols) return true;
+  if (c.rows * 4 <= code.nr && c.cols > c.rows) return false;
+  return c.col_stride != 1 && c.row_stride == 1;
+}
+
+inline Product product_of(const Operands& operands, const TileConfig& tile,
+                          const Epilogue& epilogue, const KernelCode& code) {
+  Product product;
+  product.turned = is_better_turned(operands, code);
+  product.epilogue = epilogue;
+  product.bias = operands.bias;
+  TileConfig turned_tile = tile;
+  if (product.turned) {
+    product.code = code.turned != nullptr ? code.turned : &code;
+    product.a = operands.b.transposed();
+    product.b = operands.a.transposed();
+    product.c = operands.c.transposed();
+    std::swap(turned_tile.block_m, turned_tile.block_n);
+    std::swap(turned_tile.a_in_place, turned_tile.b_in_place);
+    if (epilogue.bias == BiasAxis::row) product.epilogue.bias = BiasAxis::column;
+    if (epilogue.bias == BiasAxis::column) product.epilogue.bias = BiasAxis::row;
+  } else {
+    product.code = &code;
+    product.a = operands.a;
+    product.b = operands.b;
+    product.c = operands.c;
+  }
+  product.specs = operand_specs(turned_tile);
+  product.a_in_place = turned_tile.a_in_place && product.code->reads_in_place;
+  product.b_in_place = turned_tile.b_in_place && product.code->reads_in_place &&
+                       (product.b.col_stride == 1 || product.b.cols == 1);
+  return product;
+}
+
+}  // namespace tessera::cpu

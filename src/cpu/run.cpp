@@ -1,0 +1,133 @@
+// Runs a plan: workers of its schedule are dealt to threads, and each takes its WorkItems in order.
+// Next hop: tile_run.cpp and the microkernel it calls (microkernel.hpp).
+//
+// A worker is a number, not a thread. Threads take the next number from a counter until there is
+// none left; no item waits for another (fixup.hpp), so any number of threads, also one, runs any
+// number of workers, and the bits depend on the schedule alone.
+#include "cpu/run.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "core/catalogue.hpp"
+#include "cpu/cpuid.hpp"
+#include "cpu/threads.hpp"
+#include "cpu/tile_run.hpp"
+#include "schedule/fixup.hpp"
+#include "schedule/grouped.hpp"
+#include "schedule/partition.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+// Below this much arithmetic, waking a second thread costs more than it saves.
+constexpr double kFlopsWorthThreads = 2.0 * 262144;
+
+// A product that is not computed (alpha = 0) has nothing to split.
+Schedule effective_schedule(const Plan& plan) {
+  Schedule schedule = plan.schedule;
+  if (plan.problem.alpha == 0) schedule.kind = ScheduleKind::data_parallel;
+  return schedule;
+}
+
+const KernelCode& code_of(const Plan& plan) {
+  const KernelEntry* entry = find_kernel(plan.kernel);
+  const KernelCode* code = find_code(plan.kernel);
+  if (entry == nullptr || code == nullptr) {
+    throw Error(ErrorCode::unsupported, "plan.kernel", "name a CPU kernel of this build",
+                "\"" + plan.kernel + "\"", "plan again with this library");
+  }
+  if (!architecture_runs(host_architecture(), entry->architecture)) {
+    throw Error(ErrorCode::unsupported, "plan.kernel",
+                "run on this processor, which has " + std::string(host_architecture()),
+                plan.kernel + ", which needs " + std::string(entry->architecture),
+                "plan for host_machine()");
+  }
+  if (entry->a != plan.problem.types.a || entry->b != plan.problem.types.b) {
+    throw Error(ErrorCode::invalid_argument, "plan.kernel",
+                "multiply " + std::string(name_of(plan.problem.types.a)) + " by " +
+                    std::string(name_of(plan.problem.types.b)),
+                plan.kernel, "plan again for these types");
+  }
+  return *code;
+}
+
+int threads_for(const Plan& plan, const Partition& partition, int wanted) {
+  if (wanted < 0) {
+    throw Error(ErrorCode::invalid_argument, "threads", "be at least 0", std::to_string(wanted),
+                "pass 0 for the machine's default");
+  }
+  if (partition.workers <= 1 || flops_of(plan.problem) < kFlopsWorthThreads) return 1;
+  return std::min(wanted > 0 ? wanted : default_threads(), partition.workers);
+}
+
+// C ← C.
+bool changes_nothing(const Problem& problem) {
+  return problem.alpha == 0 && problem.beta == 1 && problem.epilogue == Epilogue{};
+}
+
+[[noreturn]] void fail_out_of_memory(std::size_t bytes) {
+  throw Error(ErrorCode::out_of_memory, "memory",
+              "have room for " + std::to_string(bytes) + " bytes", "a failed allocation",
+              "use smaller tiles or fewer workers");
+}
+
+void attach_workspace(Launch& launch, const RunOptions& options) {
+  const WorkspaceLayout& layout = launch.layout;
+  if (layout.bytes == 0) return;
+  void* memory = options.workspace;
+  if (memory == nullptr) {
+    memory = thread_workspace().reserve(layout.bytes);
+    if (memory == nullptr) fail_out_of_memory(layout.bytes);
+  } else if (options.workspace_size < layout.bytes) {
+    throw Error(ErrorCode::invalid_argument, "workspace_size",
+                "be at least workspace_bytes(plan), " + std::to_string(layout.bytes),
+                std::to_string(options.workspace_size), "pass a larger workspace, or none");
+  }
+  launch.slots = static_cast<unsigned char*>(memory);
+  launch.counters = reinterpret_cast<std::int32_t*>(launch.slots + layout.counters_offset());
+  std::memset(launch.counters, 0,
+              layout.bytes - static_cast<std::size_t>(layout.counters_offset()));
+}
+
+}  // namespace
+
+std::size_t workspace_bytes(const Plan& plan) {
+  const HostIterationSpace space(plan.problem.groups, plan.tile);
+  const Partition partition = make_partition(effective_schedule(plan), space);
+  return workspace_layout(plan, partition, space.space().tiles).bytes;
+}
+
+void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
+  const KernelCode& code = code_of(plan);
+  const HostIterationSpace space(plan.problem.groups, plan.tile);
+  const Partition partition = make_partition(effective_schedule(plan), space);
+  const int threads = threads_for(plan, partition, options.threads);
+  if (space.space().tiles == 0 || changes_nothing(plan.problem)) return;
+
+  Launch launch{plan, code, groups, workspace_layout(plan, partition, space.space().tiles)};
+  attach_workspace(launch, options);
+  const PanelSizes sizes = panel_sizes(launch);
+  if (sizes.total() > 0 && thread_panels().reserve(sizes.total()) == nullptr) {
+    fail_out_of_memory(sizes.total());
+  }
+
+  std::atomic<std::int32_t> next_worker{0};
+  auto work = [&] {
+    void* memory = thread_panels().reserve(sizes.total());
+    // The caller's thread has its memory; one that gets none leaves its work to the others.
+    if (memory == nullptr && sizes.total() > 0) return;
+    TileRunner runner(launch, sizes, memory);
+    for (;;) {
+      const std::int32_t worker = next_worker.fetch_add(1, std::memory_order_relaxed);
+      if (worker >= partition.workers) return;
+      for (const WorkItem& item : items_of(space, partition, worker)) runner.run(item);
+    }
+  };
+  on_threads(threads, work);
+}
+
+}  // namespace tessera::cpu

@@ -1,0 +1,363 @@
+// Every microkernel of the catalogue, forced, over edge sizes, layouts, schedules, epilogues and
+// thread counts, judged element by element. Plans are put together by hand: what is tested here is
+// the backend, whatever the planner chooses. A kernel that this processor cannot run is skipped by
+// name.
+#include "cpu/run.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "cpu/cpuid.hpp"
+#include "cpu/kernel.hpp"
+#include "support/check_product.hpp"
+
+namespace tessera {
+namespace {
+
+using test::check_product;
+using test::Fill;
+using test::Placement;
+using test::Product;
+
+constexpr std::int64_t kMostContributors = 200;
+
+struct Shape {
+  std::int64_t block_m;
+  std::int64_t block_n;
+  std::int64_t block_k;
+};
+
+GemmTypes types_of(const KernelEntry& kernel, bool wide_c = false) {
+  GemmTypes types = gemm_types_for(kernel.a);
+  types.b = kernel.b;
+  if (wide_c) types.c = accumulator_of(types);
+  return types;
+}
+
+Plan plan_for(const KernelEntry& kernel, const GemmTypes& types, const GemmShape& shape,
+              const Shape& blocks, const Schedule& schedule) {
+  Plan plan;
+  plan.problem = dense_problem(shape, types);
+  plan.machine = host_machine();
+  plan.kernel = kernel.name;
+  plan.tile = kernel.tile;
+  plan.tile.block_m = static_cast<int>(blocks.block_m);
+  plan.tile.block_n = static_cast<int>(blocks.block_n);
+  plan.tile.block_k = static_cast<int>(blocks.block_k);
+  plan.schedule = schedule;
+  return plan;
+}
+
+// Empty, or what is wrong with the result.
+std::string run_and_check(Plan& plan, Product& product, int threads) {
+  const Operands operands = product.operands(plan.problem.epilogue);
+  cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
+  return check_product(product, plan.problem.alpha, plan.problem.beta, plan.problem.epilogue,
+                       kMostContributors);
+}
+
+class Kernels : public testing::TestWithParam<const KernelEntry*> {
+ protected:
+  void SetUp() override {
+    if (!architecture_runs(cpu::host_architecture(), kernel().architecture)) {
+      GTEST_SKIP() << kernel().name << " needs " << kernel().architecture << "; this processor has "
+                   << cpu::host_architecture();
+    }
+  }
+  const KernelEntry& kernel() const { return *GetParam(); }
+};
+
+std::vector<const KernelEntry*> all_kernels() {
+  std::vector<const KernelEntry*> all;
+  for (const KernelEntry& kernel : cpu_kernels()) all.push_back(&kernel);
+  return all;
+}
+
+TEST_P(Kernels, CodeAgreesWithTheCatalogue) {
+  const cpu::KernelCode* code = cpu::find_code(kernel().name);
+  ASSERT_NE(code, nullptr);
+  EXPECT_EQ(code->mr, kernel().tile.mr);
+  EXPECT_EQ(code->nr, kernel().tile.nr);
+  EXPECT_EQ(code->accumulator, accumulator_of(types_of(kernel())));
+}
+
+// One tile: every number of rows and vectors that a register tile can have, packed and in place.
+TEST_P(Kernels, EveryRegisterTileSize) {
+  const int mr = kernel().tile.mr;
+  const int nr = kernel().tile.nr;
+  std::uint64_t seed = 1;
+  for (std::int64_t m = 1; m <= mr + 1; ++m) {
+    for (const std::int64_t n :
+         {1, nr / 2 - 1, nr / 2, nr / 2 + 1, nr - 1, nr, nr + 1, 2 * nr + 3}) {
+      for (const std::int64_t k : {1, 2, 3, 7, 64}) {
+        for (const bool in_place : {false, true}) {
+          Plan plan =
+              plan_for(kernel(), types_of(kernel(), true), {m, n, k}, {m + 3, n + 3, 32}, {});
+          plan.tile.a_in_place = in_place;
+          plan.tile.b_in_place = in_place;
+          Product product(plan.problem.types, {m, n, k}, 0, Fill::normal, seed++);
+          ASSERT_EQ(run_and_check(plan, product, 1), "") << (in_place ? "in place" : "packed");
+        }
+      }
+    }
+  }
+}
+
+constexpr std::array kSchedules = {
+    Schedule{.kind = ScheduleKind::data_parallel, .workers = 3},
+    Schedule{.kind = ScheduleKind::split_k, .workers = 4, .splits = 3, .order = TileOrder::swizzle},
+    Schedule{.kind = ScheduleKind::stream_k, .workers = 7, .order = TileOrder::hilbert},
+    Schedule{.kind = ScheduleKind::hybrid, .workers = 5},
+    Schedule{.kind = ScheduleKind::stream_k, .workers = 132}};
+
+TEST_P(Kernels, EdgesOfTilesInEverySchedule) {
+  std::uint64_t seed = 1000;
+  for (const Schedule& schedule : kSchedules) {
+    for (const std::int64_t m : {0, 1, 24, 61}) {
+      for (const std::int64_t n : {1, 63, 64, 131}) {
+        for (const std::int64_t k : {0, 1, 31, 33, 127}) {
+          for (const bool wide_c : {false, true}) {
+            Plan plan =
+                plan_for(kernel(), types_of(kernel(), wide_c), {m, n, k}, {24, 64, 32}, schedule);
+            plan.tile.mc = 12;
+            Product product(plan.problem.types, {m, n, k}, 0, Fill::normal, seed++);
+            ASSERT_EQ(run_and_check(plan, product, 2), "")
+                << name_of(schedule.kind) << " " << m << "×" << n << "×" << k;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, EveryLayoutAndBeta) {
+  const bool integer = kernel().a == ElementType::i8 || kernel().a == ElementType::u8;
+  const std::array<Placement, 4> placements = {
+      {{}, {.padding = 3}, {.column_major = true, .padding = 5}, {.padding = 1, .step = 2}}};
+  std::uint64_t seed = 2000;
+  for (const Placement& a : placements) {
+    for (const Placement& b : placements) {
+      for (const Placement& c : placements) {
+        for (const double beta : {0.0, 1.0, integer ? -2.0 : -0.5}) {
+          for (const bool in_place : {false, true}) {
+            const GemmShape shape{37, 75, 83};
+            Plan plan = plan_for(kernel(), types_of(kernel()), shape, {25, 40, 32},
+                                 kSchedules[seed % kSchedules.size()]);
+            plan.problem.alpha = integer ? 3 : 0.75;
+            plan.problem.beta = beta;
+            plan.tile.a_in_place = in_place;
+            plan.tile.b_in_place = in_place;
+            Product product(plan.problem.types, shape, beta, Fill::normal, seed++, a, b, c);
+            ASSERT_EQ(run_and_check(plan, product, 2), "") << "beta " << beta << ", " << seed;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Skinny products are turned round, whatever C's layout.
+TEST_P(Kernels, OneRowAndOneColumn) {
+  std::uint64_t seed = 3000;
+  for (const GemmShape& shape : {GemmShape{1, 201, 77}, GemmShape{201, 1, 77}, GemmShape{3, 97, 40},
+                                 GemmShape{97, 3, 40}, GemmShape{1, 1, 500}}) {
+    for (const bool column_major : {false, true}) {
+      for (const bool in_place : {false, true}) {
+        for (const BiasAxis bias : {BiasAxis::none, BiasAxis::row, BiasAxis::column}) {
+          Plan plan = plan_for(kernel(), types_of(kernel()), shape, {64, 64, 48}, kSchedules[2]);
+          plan.tile.a_in_place = in_place;
+          plan.tile.b_in_place = in_place;
+          plan.problem.epilogue.bias = bias;
+          Product product(plan.problem.types, shape, 0, Fill::normal, seed++,
+                          {.column_major = column_major}, {.column_major = column_major},
+                          {.column_major = column_major, .padding = 1});
+          ASSERT_EQ(run_and_check(plan, product, 2), "") << shape.m << "×" << shape.n;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, EveryEpilogue) {
+  const bool integer = kernel().a == ElementType::i8 || kernel().a == ElementType::u8;
+  std::uint64_t seed = 4000;
+  for (const BiasAxis bias : {BiasAxis::none, BiasAxis::row, BiasAxis::column}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu_tanh,
+                                        Activation::gelu_erf, Activation::silu}) {
+      if (integer && activation != Activation::none && activation != Activation::relu) continue;
+      for (const std::int64_t k : {0, 16, 70}) {
+        for (const Schedule& schedule : {kSchedules[0], kSchedules[2]}) {
+          for (const bool wide_c : {false, true}) {
+            Plan plan =
+                plan_for(kernel(), types_of(kernel(), wide_c), {29, 83, k}, {24, 64, 32}, schedule);
+            plan.problem.beta = 1;
+            plan.problem.epilogue = {bias, activation};
+            Product product(plan.problem.types, {29, 83, k}, 1, Fill::normal, seed++);
+            ASSERT_EQ(run_and_check(plan, product, 1), "")
+                << name_of(bias) << " " << name_of(activation);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, BitsDoNotDependOnThreads) {
+  for (const Schedule& schedule : kSchedules) {
+    std::vector<std::byte> first;
+    for (const int threads : {1, 2, 3, 7, 64}) {
+      const GemmShape shape{150, 170, 190};
+      Plan plan = plan_for(kernel(), types_of(kernel()), shape, {48, 64, 32}, schedule);
+      Product product(plan.problem.types, shape, 0, Fill::normal, 77);
+      const Operands operands = product.operands();
+      cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
+      if (first.empty()) {
+        first = product.c.bytes();
+        ASSERT_EQ(check_product(product, 1, 0, {}, kMostContributors), "");
+      }
+      ASSERT_EQ(first, product.c.bytes()) << threads << " threads";
+    }
+  }
+}
+
+// More rows leave the ones before them unchanged, wherever a plan's blocks of k stay the same.
+TEST_P(Kernels, BitsOfARowDoNotDependOnTheNumberOfRows) {
+  const GemmShape largest{130, 70, 100};
+  std::vector<double> row;
+  for (const std::int64_t m : {1, 2, 5, 6, 12, 13, 24, 31, 64, 130}) {
+    const GemmShape shape{m, largest.n, largest.k};
+    Plan plan = plan_for(kernel(), types_of(kernel()), shape, {24, 64, 32}, {});
+    Product product(plan.problem.types, largest, 0, Fill::normal, 5);
+    Operands operands = product.operands();
+    operands.a.rows = m;
+    operands.c.rows = m;
+    cpu::run_plan(plan, {&operands, 1}, {});
+    std::vector<double> found;
+    for (std::int64_t col = 0; col < largest.n; ++col) found.push_back(product.c.at(0, col));
+    if (row.empty()) row = found;
+    ASSERT_EQ(row, found) << m << " rows";
+  }
+}
+
+std::string kernel_name(const testing::TestParamInfo<const KernelEntry*>& info) {
+  return std::string(info.param->name);
+}
+INSTANTIATE_TEST_SUITE_P(Cpu, Kernels, testing::ValuesIn(all_kernels()), kernel_name);
+
+// A plain f32 product for what does not depend on the kernel.
+struct Stock {
+  GemmShape shape{200, 180, 300};
+  const KernelEntry& kernel = *find_kernel("cpu_scalar_f32");
+  Plan plan = plan_for(kernel, types_of(kernel), shape, {48, 64, 64},
+                       {.kind = ScheduleKind::stream_k, .workers = 7});
+};
+
+TEST(Run, GroupsOfAnySize) {
+  Stock stock;
+  const std::vector<GemmShape> shapes = {{0, 5, 5},   {61, 33, 129}, {1, 200, 64}, {5, 7, 0},
+                                         {90, 1, 31}, {128, 64, 0},  {64, 64, 64}};
+  for (const Schedule& schedule : kSchedules) {
+    stock.plan.schedule = schedule;
+    stock.plan.problem.groups = shapes;
+    std::vector<Product> products;
+    std::vector<Operands> operands;
+    std::uint64_t seed = 9;
+    products.reserve(shapes.size());
+    for (const GemmShape& shape : shapes) {
+      products.emplace_back(stock.plan.problem.types, shape, 0, Fill::normal, seed++);
+      operands.push_back(products.back().operands());
+    }
+    cpu::run_plan(stock.plan, operands, {.threads = 3});
+    for (Product& product : products) {
+      EXPECT_EQ(check_product(product, 1, 0, {}, kMostContributors), "");
+    }
+  }
+}
+
+TEST(Run, AlphaZeroReadsNeitherFactor) {
+  Stock stock;
+  stock.plan.problem.alpha = 0;
+  for (const double beta : {0.0, 1.0, -0.5}) {
+    stock.plan.problem.beta = beta;
+    Product product(stock.plan.problem.types, stock.shape, beta, Fill::normal, 3);
+    Operands operands = product.operands();
+    operands.a.data = nullptr;
+    operands.b.data = nullptr;
+    cpu::run_plan(stock.plan, {&operands, 1}, {});
+    EXPECT_EQ(check_product(product, 0, beta, {}, kMostContributors), "");
+  }
+}
+
+TEST(Run, CallersWorkspace) {
+  Stock stock;
+  const std::size_t bytes = cpu::workspace_bytes(stock.plan);
+  ASSERT_GT(bytes, 0u);
+  // Not cleared, and with a guard behind it.
+  std::vector<std::byte> workspace(bytes + 64, std::byte{0x5a});
+  Product product(stock.plan.problem.types, stock.shape, 0, Fill::normal, 4);
+  const Operands operands = product.operands();
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    cpu::run_plan(stock.plan, {&operands, 1},
+                  {.threads = 2, .workspace = workspace.data(), .workspace_size = bytes});
+    EXPECT_EQ(check_product(product, 1, 0, {}, kMostContributors), "");
+  }
+  for (std::size_t i = bytes; i < workspace.size(); ++i) ASSERT_EQ(workspace[i], std::byte{0x5a});
+  EXPECT_THROW(cpu::run_plan(stock.plan, {&operands, 1},
+                             {.workspace = workspace.data(), .workspace_size = bytes - 1}),
+               Error);
+}
+
+TEST(Run, RefusesWhatItCannotRun) {
+  Stock stock;
+  Product product(stock.plan.problem.types, stock.shape, 0, Fill::normal, 4);
+  const Operands operands = product.operands();
+  EXPECT_THROW(cpu::run_plan(stock.plan, {&operands, 1}, {.threads = -1}), Error);
+  stock.plan.kernel = "cpu_abacus_f32";
+  EXPECT_THROW(cpu::run_plan(stock.plan, {&operands, 1}, {}), Error);
+  stock.plan.kernel = "cpu_scalar_f64";
+  EXPECT_THROW(cpu::run_plan(stock.plan, {&operands, 1}, {}), Error);
+}
+
+TEST(Run, FromManyThreadsAndInsideAParallelRegion) {
+  Stock stock;
+  std::array<std::string, 6> faults;
+  const auto one = [&](std::size_t i) {
+    Product product(stock.plan.problem.types, stock.shape, 0, Fill::normal, i);
+    Plan plan = stock.plan;
+    for (int repeat = 0; repeat < 5; ++repeat) faults[i] += run_and_check(plan, product, 3);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 3; ++i) threads.emplace_back(one, i);
+  for (std::thread& thread : threads) thread.join();
+#ifndef __SANITIZE_THREAD__
+#pragma omp parallel for num_threads(3)
+  for (std::size_t i = 3; i < 6; ++i) one(i);
+#endif
+  for (const std::string& fault : faults) EXPECT_EQ(fault, "");
+}
+
+#ifndef __SANITIZE_THREAD__
+TEST(Run, AfterFork) {
+  Stock stock;
+  Product product(stock.plan.problem.types, stock.shape, 0, Fill::normal, 1);
+  ASSERT_EQ(run_and_check(stock.plan, product, 2), "");  // starts OpenMP's threads
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    _exit(run_and_check(stock.plan, product, 2).empty() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+#endif
+
+}  // namespace
+}  // namespace tessera

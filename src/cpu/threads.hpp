@@ -1,0 +1,32 @@
+// Threads of a call: OpenMP's, so that a program has one pool and not two. None are started before
+// a call asks for more than one.
+#pragma once
+
+#include <type_traits>
+
+namespace tessera::cpu {
+
+// CPUs that this process may use: the affinity mask, lowered by a cgroup's quota. Asked once.
+int usable_cpus();
+
+// How many threads a call without a wish of its own gets: usable_cpus, or 1 inside a caller's
+// parallel region, whose other threads have the remaining CPUs.
+int default_threads();
+
+using ThreadFunction = void (*)(void* context);
+void call_on_threads(int threads, ThreadFunction function, void* context);
+
+// Calls f on up to `threads` threads at once, the caller's among them, and returns when all calls
+// have. Fewer calls are made where threads are not to be had, so f must take its work from a shared
+// counter. f must not throw.
+template <class F>
+void on_threads(int threads, F& f) {
+  if (threads <= 1) {
+    f();
+    return;
+  }
+  call_on_threads(
+      threads, [](void* context) { (*static_cast<F*>(context))(); }, &f);
+}
+
+}  // namespace tessera::cpu

@@ -1,0 +1,78 @@
+// Runs WorkItems on one thread: packs, multiplies, and finishes or leaves a partial tile behind.
+//
+// Inside an item the classic order of loops: for each block of k, B's block is packed once; A's
+// comes in pieces of mc rows that fit the second-level cache; the register tiles of microkernel.hpp
+// do the rest.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "cpu/product.hpp"
+#include "cpu/workspace.hpp"
+#include "tessera/plan.hpp"
+
+namespace tessera::cpu {
+
+// What all threads of a call share.
+struct Launch {
+  const Plan& plan;
+  const KernelCode& code;
+  std::span<const Operands> groups;
+  WorkspaceLayout layout;
+  unsigned char* slots = nullptr;
+  std::int32_t* counters = nullptr;  // accessed through std::atomic_ref
+
+  // With alpha = 0, A and B are not read.
+  bool multiplies() const { return plan.problem.alpha != 0; }
+};
+
+// Bytes of one thread's buffers, enough for every item of a call.
+struct PanelSizes {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  std::size_t sums = 0;
+
+  std::size_t total() const { return a + b + sums; }
+};
+PanelSizes panel_sizes(const Launch& launch);
+
+class TileRunner {
+ public:
+  // `memory`: sizes.total() bytes, aligned to a cache line, for this thread alone.
+  TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory);
+
+  void run(const WorkItem& item);
+
+ private:
+  // Which block a buffer holds, so that a neighbouring item need not pack it again.
+  struct Held {
+    std::int32_t group = -1;
+    std::int64_t block = -1;  // tile row of A, tile column of B
+    std::int64_t iteration = -1;
+    std::int64_t first_row = -1;  // A only: of the piece of mc rows
+
+    friend bool operator==(const Held&, const Held&) = default;
+  };
+
+  void select(std::int32_t group);
+  void multiply_block(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
+                      BlockTask task, const Finish& finish, bool finishes);
+  BlockOperand block_of_a(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
+                          std::int64_t depth, std::int64_t first_row, std::int64_t rows);
+  Finish finish_of(const TileExtent& tile, bool scaled) const;
+  void fix_up(const WorkItem& item, const TileExtent& tile);
+  unsigned char* slot(const WorkItem& item, std::int32_t peer) const;
+
+  const Launch& launch_;
+  unsigned char* a_panels_;
+  unsigned char* b_panels_;
+  unsigned char* sums_;
+  std::int32_t group_ = -1;
+  Product product_;
+  Held held_a_;
+  Held held_b_;
+};
+
+}  // namespace tessera::cpu

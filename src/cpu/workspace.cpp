@@ -1,0 +1,64 @@
+#include "cpu/workspace.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "schedule/fixup.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t bytes, std::size_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
+}  // namespace
+
+WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, std::int64_t tiles) {
+  WorkspaceLayout layout;
+  layout.slots = partial_slots(partition, tiles);
+  layout.counters = arrival_counters(partition, tiles);
+  if (layout.slots == 0) return layout;
+  // Both sides padded, because a tile may be computed turned round.
+  layout.slot_bytes = padded_columns(plan.tile.block_m) * padded_columns(plan.tile.block_n) *
+                      size_of(accumulator_of(plan.problem.types));
+  layout.bytes =
+      round_up(static_cast<std::size_t>(layout.counters_offset()) +
+                   static_cast<std::size_t>(layout.counters) * kFixupLevels * sizeof(std::int32_t),
+               kCacheLine);
+  return layout;
+}
+
+Scratch::~Scratch() {
+  std::free(data_);
+}
+
+void* Scratch::reserve(std::size_t bytes) {
+  if (bytes <= size_) return data_;
+  const std::size_t alignment = bytes >= kHugePage ? kHugePage : 4096;
+  const std::size_t size = round_up(bytes, alignment);
+  std::free(data_);
+  size_ = 0;
+  data_ = std::aligned_alloc(alignment, size);
+  if (data_ == nullptr) return nullptr;
+  size_ = size;
+  if (alignment == kHugePage) madvise(data_, size, MADV_HUGEPAGE);
+  return data_;
+}
+
+Scratch& thread_panels() {
+  thread_local Scratch scratch;
+  return scratch;
+}
+
+Scratch& thread_workspace() {
+  thread_local Scratch scratch;
+  return scratch;
+}
+
+}  // namespace tessera::cpu

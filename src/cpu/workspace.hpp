@@ -1,0 +1,51 @@
+// Memory of a call. What threads share (partial tiles and arrival counters) is the plan's
+// workspace, sized by one function for the query and the launch. What a thread needs for itself
+// (packed panels, a tile of sums) stays with the thread and is reused from call to call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "schedule/partition.hpp"
+#include "tessera/plan.hpp"
+
+namespace tessera::cpu {
+
+// Where things lie in the shared workspace.
+struct WorkspaceLayout {
+  std::int64_t slots = 0;
+  std::int64_t slot_bytes = 0;
+  std::int64_t counters = 0;  // per level of the fix-up tree
+  std::size_t bytes = 0;
+
+  std::int64_t counters_offset() const { return slots * slot_bytes; }
+};
+
+// Columns of a tile's row of sums, padded so that rows start on cache lines.
+inline std::int64_t padded_columns(std::int64_t columns) {
+  return (columns + 15) / 16 * 16;
+}
+
+WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, std::int64_t tiles);
+
+// A block of memory, aligned for vectors and huge pages, that only ever grows.
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // At least `bytes` bytes, with contents undefined after growing; null where there is no memory.
+  void* reserve(std::size_t bytes);
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// The calling thread's own panels, and its workspace for calls that bring none.
+Scratch& thread_panels();
+Scratch& thread_workspace();
+
+}  // namespace tessera::cpu
