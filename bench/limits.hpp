@@ -1,0 +1,29 @@
+// What this processor can do at most, measured: arithmetic peak per type, read bandwidth, and how
+// long a cache line takes between two cores. Figures are recorded beside every benchmark, because
+// clock and placement change under way, and all shares refer to them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tessera/element_type.hpp"
+
+namespace tessera::bench {
+
+struct PeakMeasurement {
+  double flops_per_second = 0;  // of all threads together; a multiply-add counts as two
+  std::string instruction;      // "vfmadd231ps zmm"
+};
+
+// The fastest multiply-add that this processor has for the input type, from registers, best of a
+// few runs of two milliseconds.
+PeakMeasurement measure_peak(ElementType type, int threads);
+
+// Bytes per second that `threads` threads read together from memory, best of a few passes over a
+// buffer that no cache holds.
+double measure_read_bandwidth(int threads);
+
+// Seconds for a cache line to go to another core and come back; 0 where there is only one core.
+double measure_ping_pong();
+
+}  // namespace tessera::bench

@@ -1,0 +1,14 @@
+// OpenBLAS: https://github.com/OpenMathLib/OpenBLAS
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/peer.hpp"
+
+namespace tessera::bench {
+
+// An empty path stands for the usual names. Throws Error(unsupported).
+std::unique_ptr<Peer> load_openblas(const std::string& path);
+
+}  // namespace tessera::bench

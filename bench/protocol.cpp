@@ -1,0 +1,117 @@
+#include "bench/protocol.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <thread>
+
+namespace tessera::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A sample shorter than this feels the clock and the timer interrupt.
+constexpr double kSampleSeconds = 2e-3;
+// Calls longer than this are warm by themselves.
+constexpr double kLongCall = 50e-3;
+constexpr int kMinRounds = 7;
+constexpr int kMinRoundsLong = 3;
+constexpr int kMaxRounds = 101;
+// Thread pools spin for up to about 17 ms (OpenBLAS) after a call before they sleep; until then
+// they take a core from whoever comes next.
+constexpr auto kSettle = std::chrono::milliseconds(20);
+// More than any cache.
+constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
+
+double seconds_of(const std::function<void()>& call, int calls) {
+  const Clock::time_point start = Clock::now();
+  for (int i = 0; i < calls; ++i) call();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class CacheFlusher {
+ public:
+  void flush() {
+    if (buffer_.empty()) buffer_.resize(kFlushBytes);
+    ++value_;
+    for (std::size_t i = 0; i < buffer_.size(); i += 64) buffer_[i] = value_;
+  }
+
+ private:
+  std::vector<unsigned char> buffer_;
+  unsigned char value_ = 0;
+};
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+void summarise(Timing& timing) {
+  std::vector<double> sorted = timing.samples;
+  std::sort(sorted.begin(), sorted.end());
+  timing.best = sorted.front();
+  timing.median = quantile(sorted, 0.5);
+  timing.lower_quartile = quantile(sorted, 0.25);
+  timing.upper_quartile = quantile(sorted, 0.75);
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : quantile(values, 0.5);
+}
+
+std::vector<Timing> measure(const std::vector<Contender>& contenders,
+                            const ProtocolOptions& options) {
+  std::vector<Timing> timings(contenders.size());
+  std::vector<double> estimate(contenders.size());
+  for (std::size_t c = 0; c < contenders.size(); ++c) {
+    // The first call may load, generate code and touch memory; the second tells the time.
+    contenders[c].call();
+    estimate[c] = std::max(seconds_of(contenders[c].call, 1), 1e-9);
+    // A third, long enough, where the second was too short to be told.
+    if (estimate[c] < kSampleSeconds / 20) estimate[c] = seconds_of(contenders[c].call, 20) / 20;
+    timings[c].calls_per_sample =
+        options.cold
+            ? 1
+            : static_cast<int>(std::clamp(std::ceil(kSampleSeconds / estimate[c]), 1.0, 1e6));
+  }
+
+  CacheFlusher flusher;
+  double spent = 0;
+  const double slowest = *std::max_element(estimate.begin(), estimate.end());
+  const int least = slowest > 10 * kLongCall ? kMinRoundsLong : kMinRounds;
+  const double budget = options.seconds * static_cast<double>(contenders.size());
+  for (int round = 0; round < least || (spent < budget && round < kMaxRounds); ++round) {
+    for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
+      if (options.between_rounds) options.between_rounds();
+      const std::size_t c = round % 2 == 0 ? turn : contenders.size() - 1 - turn;
+      if (options.threads > 1 && contenders.size() > 1) std::this_thread::sleep_for(kSettle);
+      if (options.cold) {
+        flusher.flush();
+      } else if (estimate[c] < kLongCall) {
+        contenders[c].call();
+      }
+      const double seconds = seconds_of(contenders[c].call, timings[c].calls_per_sample);
+      timings[c].samples.push_back(seconds / timings[c].calls_per_sample);
+      spent += seconds;
+    }
+  }
+  for (Timing& timing : timings) summarise(timing);
+  return timings;
+}
+
+double paired_ratio(const Timing& first, const Timing& second) {
+  std::vector<double> ratios;
+  const std::size_t rounds = std::min(first.samples.size(), second.samples.size());
+  for (std::size_t i = 0; i < rounds; ++i) ratios.push_back(second.samples[i] / first.samples[i]);
+  return median(std::move(ratios));
+}
+
+}  // namespace tessera::bench

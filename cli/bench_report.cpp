@@ -1,0 +1,167 @@
+#include "cli/bench_report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+
+#include "cli/plan_text.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kCommit =
+#include "commit.inc"
+    ;
+
+std::string types_text(const GemmTypes& types) {
+  if (types.a == types.b && types.b == types.c) return std::string(name_of(types.a));
+  return types.a == types.b
+             ? fmt::format("{}->{}", name_of(types.a), name_of(types.c))
+             : fmt::format("{}*{}->{}", name_of(types.a), name_of(types.b), name_of(types.c));
+}
+
+double spread(const bench::Timing& timing) {
+  return timing.median > 0 ? (timing.upper_quartile - timing.lower_quartile) / timing.median : 0;
+}
+
+Json timing_json(const ContenderResult& one) {
+  Json json = {{"name", one.name},
+               {"detail", one.detail},
+               {"gflops", one.flops_per_second * 1e-9},
+               {"median_seconds", one.timing.median},
+               {"best_seconds", one.timing.best},
+               {"lower_quartile_seconds", one.timing.lower_quartile},
+               {"upper_quartile_seconds", one.timing.upper_quartile},
+               {"samples", one.timing.samples.size()},
+               {"calls_per_sample", one.timing.calls_per_sample}};
+  if (!one.wrong.empty()) json["wrong_result"] = one.wrong;
+  return json;
+}
+
+Json case_json(const CaseResult& result) {
+  Json json;
+  json["shape"] = result.measured.name;
+  json["kind"] = result.measured.kind;
+  json["groups"] = Json::array();
+  for (const GemmShape& shape : result.measured.groups) {
+    json["groups"].push_back({shape.m, shape.n, shape.k});
+  }
+  json["types"] = types_text(result.types);
+  json["threads"] = result.threads;
+  json["peak_gflops"] = result.peak.flops_per_second * 1e-9;
+  json["peak_instruction"] = result.peak.instruction;
+  json["read_gb_per_second"] = result.bandwidth * 1e-9;
+  if (result.threads > 1) json["cache_line_round_trip_ns"] = result.ping_pong * 1e9;
+  json["bound_by"] = result.bound_by;
+  json["bound_seconds"] = result.bound_seconds;
+  json["share_of_bound"] = result.share();
+  if (result.best_peer >= 0) {
+    const ContenderResult& best = result.results[static_cast<std::size_t>(result.best_peer)];
+    json["best_peer"] = best.name + " " + best.detail;
+    json["ratio_to_best_peer"] = result.ratio;
+  }
+  json["results"] = Json::array();
+  for (const ContenderResult& one : result.results) json["results"].push_back(timing_json(one));
+  json["skipped"] = result.skipped;
+  return json;
+}
+
+// Means over one kind of shape.
+struct Summary {
+  double log_ratio = 0;
+  double log_share = 0;
+  int ratios = 0;
+  int shapes = 0;
+};
+
+}  // namespace
+
+std::string bench_table_header() {
+  return fmt::format("{:<34} {:<10} {:<9} {:>3} {:>10} {:>9} {:>6} {:>7}  {:<26} {:>9} {:>6}\n",
+                     "shape", "kind", "types", "thr", "time", "GFLOP/s", "spread", "bound",
+                     "best peer", "GFLOP/s", "ratio");
+}
+
+std::string bench_table_line(const CaseResult& result) {
+  const ContenderResult& own = result.results[0];
+  std::string text =
+      fmt::format("{:<34.34} {:<10.10} {:<9} {:>3} {:>10} {:>9.1f} {:>4.1f} % {:>5.1f} %",
+                  result.measured.name, result.measured.kind, types_text(result.types),
+                  result.threads, seconds_text(own.timing.median), own.flops_per_second * 1e-9,
+                  100 * spread(own.timing), 100 * result.share());
+  if (result.best_peer >= 0) {
+    const ContenderResult& best = result.results[static_cast<std::size_t>(result.best_peer)];
+    text += fmt::format("  {:<26.26} {:>9.1f} {:>6.3f}", best.name + " " + best.detail,
+                        best.flops_per_second * 1e-9, result.ratio);
+  }
+  text += '\n';
+  for (const ContenderResult& one : result.results) {
+    if (!one.wrong.empty())
+      text += fmt::format("  {} {} is WRONG: {}\n", one.name, one.detail, one.wrong);
+  }
+  for (std::size_t i = 1; i < result.results.size(); ++i) {
+    const ContenderResult& one = result.results[i];
+    if (static_cast<int>(i) == result.best_peer) continue;
+    text += fmt::format("  {:<60.60} {:>10} {:>9.1f} {:>4.1f} %\n", one.name + " " + one.detail,
+                        seconds_text(one.timing.median), one.flops_per_second * 1e-9,
+                        100 * spread(one.timing));
+  }
+  return text;
+}
+
+std::string bench_table_summary(const std::vector<CaseResult>& results) {
+  std::map<std::string, Summary> summaries;
+  for (const CaseResult& result : results) {
+    Summary& summary = summaries[fmt::format("{:<9} {:>3} thr  {:<14}", types_text(result.types),
+                                             result.threads, result.measured.kind)];
+    ++summary.shapes;
+    summary.log_share += std::log(std::max(result.share(), 1e-9));
+    if (result.best_peer >= 0 && result.ratio > 0) {
+      ++summary.ratios;
+      summary.log_ratio += std::log(result.ratio);
+    }
+  }
+  std::string text = "\ngeometric means\n";
+  for (const auto& [key, summary] : summaries) {
+    text += fmt::format("  {} {:>3} shapes, {:>5.1f} % of the bound", key, summary.shapes,
+                        100 * std::exp(summary.log_share / summary.shapes));
+    if (summary.ratios > 0) {
+      text +=
+          fmt::format(", {:.3f} times the best peer", std::exp(summary.log_ratio / summary.ratios));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+Json bench_json(const CpuBenchOptions& options, const std::vector<CaseResult>& results) {
+  Json json;
+  json["schema"] = 1;
+  json["tessera"] = version();
+  json["commit"] = kCommit;
+  json["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  json["machine"] = {{"name", options.machine.name},
+                     {"cores", options.machine.workers},
+                     {"architecture", options.machine.architecture}};
+  json["protocol"] = {{"caches", options.cold ? "cold" : "warm"},
+                      {"seconds_per_contender", options.seconds},
+                      {"order", "alternating"},
+                      {"ratio", "median over rounds of the paired ratio to the best peer"}};
+  json["peers"] = Json::array();
+  for (const bench::Peer* const peer : options.peers) {
+    const bench::PeerInfo info = peer->info();
+    json["peers"].push_back({{"name", info.name}, {"version", info.version}, {"path", info.path}});
+  }
+  json["results"] = Json::array();
+  for (const CaseResult& result : results) json["results"].push_back(case_json(result));
+  return json;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,50 @@
+#include "cli/matrix.hpp"
+
+#include <fmt/format.h>
+
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+}  // namespace
+
+Matrix::Matrix(std::int64_t rows, std::int64_t cols, ElementType type, Major major)
+    : rows_(rows), cols_(cols), type_(type), major_(major) {
+  std::int64_t bytes = 0;
+  const bool too_large = __builtin_mul_overflow(rows, cols, &bytes) ||
+                         __builtin_mul_overflow(bytes, size_of(type), &bytes) ||
+                         __builtin_add_overflow(bytes, kAlignment, &bytes);
+  if (!too_large) {
+    size_ = static_cast<std::size_t>(bytes) - kAlignment;
+    const std::size_t rounded = (size_ + kAlignment - 1) / kAlignment * kAlignment;
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded + kAlignment)));
+  }
+  if (memory_ == nullptr) {
+    throw Error(ErrorCode::out_of_memory, "memory",
+                fmt::format("hold a {}x{} matrix of {}", rows, cols, name_of(type)),
+                too_large ? "more bytes than can be counted" : fmt::format("{} bytes", size_),
+                "use a smaller product or a machine with more memory");
+  }
+}
+
+MatrixView Matrix::view() {
+  const bool by_rows = major_ == Major::row;
+  return {memory_.get(), rows_, cols_, by_rows ? cols_ : 1, by_rows ? 1 : rows_, type_};
+}
+
+ConstMatrixView Matrix::view() const {
+  return const_cast<Matrix*>(this)->view();
+}
+
+std::span<std::byte> Matrix::bytes() {
+  return {memory_.get(), size_};
+}
+
+std::span<const std::byte> Matrix::bytes() const {
+  return {memory_.get(), size_};
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,319 @@
+#include "cli/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cli/atomic_file.hpp"
+#include "cli/interrupt.hpp"
+#include "tessera/error.hpp"
+
+static_assert(std::endian::native == std::endian::little, "files are stored as memory is laid out");
+
+namespace tessera::cli {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+// NumPy itself refuses longer headers unless told to trust the file.
+constexpr std::size_t kMaxHeader = 10000;
+constexpr std::size_t kHeaderAlignment = 64;
+
+struct StoredType {
+  std::string_view descr;  // without the byte-order mark
+  ElementType type;
+};
+constexpr std::array kStoredTypes = {
+    StoredType{"f8", ElementType::f64}, StoredType{"f4", ElementType::f32},
+    StoredType{"f2", ElementType::f16}, StoredType{"i1", ElementType::i8},
+    StoredType{"u1", ElementType::u8},  StoredType{"i4", ElementType::i32},
+    StoredType{"u2", ElementType::bf16}};
+
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+};
+
+class Complaint {
+ public:
+  explicit Complaint(const std::string& name) : name_(name) {}
+
+  [[noreturn]] void operator()(const std::string& requirement, const std::string& given,
+                               const std::string& remedy) const {
+    throw Error(ErrorCode::io, "file '" + name_ + "'", requirement, given, remedy);
+  }
+  [[noreturn]] void foreign(const std::string& given) const {
+    (*this)("be a NumPy .npy file", given, "store the matrix with numpy.save");
+  }
+
+ private:
+  const std::string& name_;
+};
+
+// What came from a file, fit for a terminal.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c <= '~' ? c : '?';
+  return "'" + shown + (text.size() > 40 ? "...'" : "'");
+}
+
+// The header is a Python dictionary literal; this reads the part of that language that numpy.save
+// writes: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, const Complaint& complain)
+      : text_(text), complain_(complain) {}
+
+  Header parse() {
+    std::optional<std::string> descr;
+    std::optional<bool> fortran_order;
+    std::optional<std::vector<std::int64_t>> shape;
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = quoted();
+      expect(':');
+      if (key == "descr" && !descr) {
+        descr = quoted();
+      } else if (key == "fortran_order" && !fortran_order) {
+        fortran_order = boolean();
+      } else if (key == "shape" && !shape) {
+        shape = tuple();
+      } else {
+        complain_.foreign("a header with the entry " + printable(key));
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_blanks();
+    if (!text_.empty()) complain_.foreign("a header followed by " + printable(text_));
+    if (!descr || !fortran_order || !shape) {
+      complain_.foreign("a header without descr, fortran_order or shape");
+    }
+    return {*descr, *fortran_order, *shape};
+  }
+
+ private:
+  void skip_blanks() {
+    const std::size_t used = text_.find_first_not_of(" \t\r\n");
+    text_.remove_prefix(used == std::string_view::npos ? text_.size() : used);
+  }
+
+  bool accept(char c) {
+    skip_blanks();
+    if (text_.empty() || text_.front() != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char c) {
+    if (!accept(c)) {
+      complain_.foreign(fmt::format("a header with {} where '{}' belongs", printable(text_), c));
+    }
+  }
+
+  std::string quoted() {
+    skip_blanks();
+    const char quote = text_.empty() ? '\0' : text_.front();
+    const std::size_t end =
+        quote == '\'' || quote == '"' ? text_.find(quote, 1) : std::string_view::npos;
+    if (end == std::string_view::npos) {
+      complain_.foreign("a header with " + printable(text_) + " where a plain name belongs");
+    }
+    const std::string inside(text_.substr(1, end - 1));
+    text_.remove_prefix(end + 1);
+    return inside;
+  }
+
+  bool boolean() {
+    skip_blanks();
+    for (const auto& [word, value] :
+         {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
+      if (text_.starts_with(word)) {
+        text_.remove_prefix(word.size());
+        return value;
+      }
+    }
+    complain_.foreign("a header with " + printable(text_) + " where True or False belongs");
+  }
+
+  std::vector<std::int64_t> tuple() {
+    std::vector<std::int64_t> values;
+    expect('(');
+    while (!accept(')')) {
+      skip_blanks();
+      std::int64_t value = -1;
+      const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+      if (error != std::errc() || value < 0) {
+        complain_.foreign("a header with the size " + printable(text_));
+      }
+      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+      values.push_back(value);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return values;
+  }
+
+  std::string_view text_;
+  const Complaint& complain_;
+};
+
+ElementType stored_type(const std::string& descr, Uint16 uint16, const Complaint& complain) {
+  const std::string_view known =
+      "float16, float32, float64, int8, uint8, int32, or bfloat16 as uint16";
+  if (descr.size() == 3 && descr[0] == '>' && descr[2] != '1') {
+    complain("be stored in little-endian order", printable(descr),
+             "convert it with array.astype(array.dtype.newbyteorder('<'))");
+  }
+  for (const StoredType& row : kStoredTypes) {
+    if (descr.size() != 3 || descr.substr(1) != row.descr ||
+        std::string_view("<=|>").find(descr[0]) == std::string_view::npos) {
+      continue;
+    }
+    if (row.type == ElementType::bf16 && uint16 == Uint16::refuse) {
+      complain("hold " + std::string(known), "uint16 without --type bf16",
+               "add --type bf16 if these are bfloat16 bit patterns");
+    }
+    return row.type;
+  }
+  complain("hold " + std::string(known), "the type " + printable(descr),
+           "convert it with array.astype");
+}
+
+std::string_view descr_of(ElementType type) {
+  for (const StoredType& row : kStoredTypes) {
+    if (row.type == type) return row.descr;
+  }
+  return "?";
+}
+
+class Reader {
+ public:
+  Reader(std::istream& in, const std::string& name) : in_(in), complain_(name) {
+    in_.seekg(0, std::ios::end);
+    const auto end = in_.tellg();
+    in_.seekg(0);
+    if (!in_ || end < 0)
+      complain_("be a file that can be read from its start", "something else", "copy it to a disk");
+    remaining_ = static_cast<std::uint64_t>(end);
+  }
+
+  Matrix read(Uint16 uint16) {
+    const Header header = read_header();
+    const ElementType type = stored_type(header.descr, uint16, complain_);
+    if (header.shape.size() != 2) {
+      complain_("hold a matrix, an array of two dimensions",
+                fmt::format("{} dimensions", header.shape.size()),
+                "reshape it, a vector to (1, n) or (n, 1)");
+    }
+    const std::int64_t rows = header.shape[0];
+    const std::int64_t cols = header.shape[1];
+    std::int64_t bytes = 0;
+    const bool countable = !__builtin_mul_overflow(rows, cols, &bytes) &&
+                           !__builtin_mul_overflow(bytes, size_of(type), &bytes);
+    if (!countable || static_cast<std::uint64_t>(bytes) != remaining_) {
+      complain_(fmt::format("hold the {}x{} elements of {} that its header promises", rows, cols,
+                            name_of(type)),
+                fmt::format("{} bytes of data", remaining_),
+                "store it again: it is truncated, or something was appended");
+    }
+    Matrix matrix(rows, cols, type, header.fortran_order ? Major::column : Major::row);
+    constexpr std::size_t kPiece = std::size_t{16} << 20;
+    for (std::span<std::byte> rest = matrix.bytes(); !rest.empty();) {
+      throw_if_interrupted();
+      const std::span<std::byte> piece = rest.first(std::min(rest.size(), kPiece));
+      take(reinterpret_cast<char*>(piece.data()), piece.size());
+      rest = rest.subspan(piece.size());
+    }
+    return matrix;
+  }
+
+ private:
+  void take(char* to, std::size_t count) {
+    if (count > remaining_ || !in_.read(to, static_cast<std::streamsize>(count))) {
+      complain_("be complete", "a file that ends early", "store it again");
+    }
+    remaining_ -= count;
+  }
+
+  Header read_header() {
+    std::array<unsigned char, 8> start{};
+    if (remaining_ < start.size()) complain_.foreign(fmt::format("a file of {} bytes", remaining_));
+    take(reinterpret_cast<char*>(start.data()), start.size());
+    if (std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
+      complain_.foreign("a file that does not start as one");
+    }
+    const int version = start[6];
+    if (version < 1 || version > 3) {
+      complain_("be of .npy format version 1, 2 or 3", fmt::format("version {}", version),
+                "store it with numpy.save");
+    }
+    std::array<unsigned char, 4> size_bytes{};
+    take(reinterpret_cast<char*>(size_bytes.data()), version == 1 ? 2 : 4);
+    std::size_t size = 0;
+    for (std::size_t i = size_bytes.size(); i-- > 0;) size = size << 8 | size_bytes[i];
+    if (size > kMaxHeader) {
+      complain_(fmt::format("have a header of at most {} bytes", kMaxHeader),
+                fmt::format("{}", size), "store the matrix with numpy.save");
+    }
+    std::string text(size, '\0');
+    take(text.data(), size);
+    return HeaderParser(text, complain_).parse();
+  }
+
+  std::istream& in_;
+  Complaint complain_;
+  std::uint64_t remaining_ = 0;
+};
+
+}  // namespace
+
+Matrix read_npy(std::istream& in, const std::string& name, Uint16 uint16) {
+  return Reader(in, name).read(uint16);
+}
+
+Matrix read_npy(const std::filesystem::path& path, Uint16 uint16) {
+  const std::string name = path.string();
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  const Complaint complain(name);
+  if (status.type() != std::filesystem::file_type::regular) {
+    complain("be an existing file", error ? error.message() : "something that is no ordinary file",
+             "check the path");
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) complain("be readable", "a file that cannot be opened", "check its permissions");
+  return read_npy(in, name, uint16);
+}
+
+void write_npy(const std::filesystem::path& path, const Matrix& matrix) {
+  const ElementType type = matrix.type();
+  std::string header =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': ({}, {}), }}",
+                  size_of(type) == 1 ? '|' : '<', descr_of(type),
+                  matrix.major() == Major::column ? "True" : "False", matrix.rows(), matrix.cols());
+  const std::size_t before = kMagic.size() + 4;
+  header.append(kHeaderAlignment - (before + header.size() + 1) % kHeaderAlignment, ' ');
+  header += '\n';
+  const std::array<char, 4> version_and_size = {1, 0, static_cast<char>(header.size() & 0xff),
+                                                static_cast<char>(header.size() >> 8)};
+  AtomicFile file(path);
+  file.write(kMagic);
+  file.write(std::string_view(version_and_size.data(), version_and_size.size()));
+  file.write(header);
+  file.write(matrix.bytes());
+  file.commit();
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,64 @@
+// Options that several verbs share: what to compute, on which machine, and how to divide it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "tessera/plan.hpp"
+
+namespace tessera::cli {
+
+// What to compute, without data.
+struct ProblemOptions {
+  std::string shape;  // MxNxK, or empty
+  std::string group;  // MxNxK,MxNxK,…, or a JSON file, or empty
+  std::string type;   // empty: f32, or what the files hold
+  std::string out_type;
+  std::string trans = "NN";
+  double alpha = 1;
+  double beta = 0;
+  std::string activation = "none";
+};
+void add_problem_options(CLI::App& app, ProblemOptions& options);
+
+GemmTypes types_from(const ProblemOptions& options);
+// How an operand is stored: 'N' by rows as it is used, 'T' transposed.
+struct StoredLayouts {
+  Major a = Major::row;
+  Major b = Major::row;
+};
+StoredLayouts layouts_from(const ProblemOptions& options);
+Epilogue epilogue_from(const ProblemOptions& options);
+
+// The problem that the options pose with operands that lie in memory without gaps. Throws where
+// neither a shape nor a group is given.
+Problem problem_from(const ProblemOptions& options);
+
+// Whether --group names a file.
+bool is_group_file(const std::string& group);
+
+struct MachineOptions {
+  std::string machine;  // a name, a file, or empty
+  std::string device = "cpu";
+};
+void add_machine_options(CLI::App& app, MachineOptions& options);
+
+// --machine, or else the device of this machine.
+Machine machine_from(const MachineOptions& options);
+
+// How to divide the work. Zero and empty mean that the planner chooses.
+struct ScheduleOptions {
+  std::string schedule;
+  int workers = 0;
+  int splits = 0;
+  std::string tile;
+  std::string order;
+  bool no_two_tile = false;
+  std::string kernel;
+  bool batch_invariant = false;
+};
+void add_schedule_options(CLI::App& app, ScheduleOptions& options);
+PlanOptions plan_options_from(const ScheduleOptions& options);
+
+}  // namespace tessera::cli

@@ -1,0 +1,173 @@
+#include "cli/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/shape.hpp"
+#include "schedule/grouped.hpp"
+#include "schedule/partition.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr std::size_t kShownGroups = 6;
+
+std::string line(std::string_view name, const std::string& value) {
+  return fmt::format("{:<22}{}\n", name, value);
+}
+
+std::string types_text(const GemmTypes& types) {
+  return fmt::format("{} x {} -> {}", name_of(types.a), name_of(types.b), name_of(types.c));
+}
+
+// "15 + 28 = 43"; a long group shows its first terms.
+template <class Value>
+std::string sum_text(std::span<const GroupExtent> extents, std::int64_t total, Value value) {
+  std::string text;
+  for (std::size_t g = 0; g < std::min(extents.size(), kShownGroups); ++g) {
+    text += (g > 0 ? " + " : "") + value(extents[g]);
+  }
+  if (extents.size() > kShownGroups) text += " + ...";
+  return fmt::format("{} = {}", text, total);
+}
+
+// "188", "2 and 3", "2 to 40".
+std::string iterations_text(std::span<const GroupExtent> extents) {
+  std::vector<std::int32_t> values;
+  for (const GroupExtent& extent : extents) {
+    if (extent.tiles() > 0) values.push_back(extent.iterations);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.empty()) return "none";
+  if (values.size() == 1) return fmt::format("{}", values[0]);
+  return fmt::format("{} {} {}", values.front(), values.size() == 2 ? "and" : "to", values.back());
+}
+
+std::string stream_text(const Decomposition& counts, int workers) {
+  if (counts.stream_k_tiles == 0) return "0";
+  return fmt::format("{} over {} workers: {} each, {} left over", counts.stream_k_iterations,
+                     workers, counts.iterations_per_worker, counts.leftover_iterations);
+}
+
+// Whole tiles are dealt round robin; this shows what that means.
+std::string round_robin_text(const Plan& plan) {
+  const Decomposition& counts = plan.decomposition;
+  const std::int64_t first = counts.stream_k_tiles;
+  const int w = plan.schedule.workers;
+  return fmt::format("worker w takes tiles {0}w, {0}w + {1}, {0}w + {2}, ...{3}",
+                     first > 0 ? fmt::format("{} + ", first) : "", w, 2 * w,
+                     plan.problem.groups.size() > 1 ? " straight across the groups" : "");
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes * 1e-9);
+  return bytes >= 1e6 ? fmt::format("{:.2f} MB", bytes * 1e-6)
+                      : fmt::format("{:.1f} kB", bytes * 1e-3);
+}
+
+std::string cost_text(const Plan& plan) {
+  const double flops = flops_of(plan.problem);
+  std::string text = seconds_text(plan.cost.seconds);
+  if (plan.cost.seconds > 0) {
+    text += fmt::format(", {:.1f} GFLOP/s", flops / plan.cost.seconds * 1e-9);
+  }
+  for (std::size_t i = 0; i < plan.cost.terms.size(); ++i) {
+    const CostTerm& term = plan.cost.terms[i];
+    text += fmt::format("{}{} {}", i == 0 ? " (" : ", ", term.name, seconds_text(term.seconds));
+  }
+  if (!plan.cost.terms.empty()) text += ")";
+  return text;
+}
+
+}  // namespace
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3f} ms", seconds * 1e3);
+  if (seconds >= 1e-6) return fmt::format("{:.3f} us", seconds * 1e6);
+  return fmt::format("{:.1f} ns", seconds * 1e9);
+}
+
+std::string to_text(const Schedule& schedule) {
+  std::string text(name_of(schedule.kind));
+  if (schedule.kind == ScheduleKind::split_k) text += fmt::format("({})", schedule.splits);
+  text += fmt::format(", {} workers", schedule.workers);
+  if (schedule.kind == ScheduleKind::hybrid)
+    text += schedule.two_tile ? ", two-tile" : ", one-tile";
+  text += fmt::format(", {}", name_of(schedule.order));
+  if (schedule.order == TileOrder::swizzle) text += fmt::format("({})", schedule.group_m);
+  return text + " order";
+}
+
+std::string plan_text(const Plan& plan) {
+  const HostIterationSpace host_space(plan.problem.groups, plan.tile);
+  const IterationSpace& space = host_space.space();
+  const std::span<const GroupExtent> extents(space.groups,
+                                             static_cast<std::size_t>(space.group_count));
+  const Decomposition& counts = plan.decomposition;
+
+  std::string text;
+  text += line("problem", to_text(plan.problem.groups) + ", " + types_text(plan.problem.types));
+  text += line("machine", fmt::format("{}, {} {}, {}", plan.machine.name, plan.machine.workers,
+                                      plan.machine.kind == MachineKind::gpu ? "SMs" : "cores",
+                                      plan.machine.architecture));
+  text += line("kernel", plan.kernel);
+  text += line("tile", to_text(plan.tile));
+  text += line("schedule", to_text(plan.schedule));
+  text += line("tiles", sum_text(extents, counts.tiles, [&](const GroupExtent& extent) {
+                 return extents.size() == 1 ? fmt::format("{} x {}", extent.grid_m, extent.grid_n)
+                                            : fmt::format("{}", extent.tiles());
+               }));
+  text += line("iterations per tile", iterations_text(extents));
+  text += line("stream-K tiles", fmt::format("{}", counts.stream_k_tiles));
+  text += line("data-parallel tiles", fmt::format("{}", counts.data_parallel_tiles));
+  text += line("stream-K iterations", stream_text(counts, plan.schedule.workers));
+  if (counts.data_parallel_tiles > 0 && plan.schedule.kind != ScheduleKind::split_k) {
+    text += line("round robin", round_robin_text(plan));
+  }
+  text += line("traffic",
+               fmt::format("{} from memory, {} from cache", bytes_text(plan.cost.memory_bytes),
+                           bytes_text(plan.cost.cache_bytes)));
+  text += line("predicted", cost_text(plan));
+  text += line("reason", plan.reason);
+  return text;
+}
+
+std::string plan_summary(const Plan& plan) {
+  const Decomposition& counts = plan.decomposition;
+  std::string text;
+  text += line("problem", to_text(plan.problem.groups) + ", " + types_text(plan.problem.types));
+  text += line("plan", fmt::format("{}, {} tiles, {}", plan.kernel, to_text(plan.tile),
+                                   to_text(plan.schedule)));
+  text +=
+      line("", fmt::format("{} tiles ({} stream-K, {} data-parallel), {} iterations", counts.tiles,
+                           counts.stream_k_tiles, counts.data_parallel_tiles, counts.iterations));
+  return text;
+}
+
+std::string candidates_text(const Plan& plan) {
+  std::vector<const Candidate*> order;
+  for (const Candidate& candidate : plan.others) order.push_back(&candidate);
+  std::stable_sort(order.begin(), order.end(), [](const Candidate* a, const Candidate* b) {
+    if (!a->cost || !b->cost) return a->cost.has_value() && !b->cost;
+    return a->cost->seconds < b->cost->seconds;
+  });
+  std::string text = fmt::format("{:<26} {:<14} {:<48} {}\n", "kernel", "tile", "schedule",
+                                 "predicted, or why not");
+  const auto row = [&](const std::string& kernel, const TileConfig& tile, const Schedule& schedule,
+                       const std::string& result) {
+    text +=
+        fmt::format("{:<26} {:<14} {:<48} {}\n", kernel, to_text(tile), to_text(schedule), result);
+  };
+  row(plan.kernel, plan.tile, plan.schedule, seconds_text(plan.cost.seconds) + ", chosen");
+  for (const Candidate* candidate : order) {
+    row(candidate->kernel, candidate->tile, candidate->schedule,
+        candidate->cost ? seconds_text(candidate->cost->seconds) : candidate->rejection);
+  }
+  return text;
+}
+
+}  // namespace tessera::cli
