@@ -28,6 +28,7 @@ struct CostConstants {
   double split_seconds = 0;   // b: once for a tile that has more than one contributor
   double iteration_overhead_seconds = 0;  // c0: per MAC iteration, beside its arithmetic
   double peer_seconds_per_byte = 0;       // d: adding one byte of a peer's partial tile
+  double pack_seconds_per_byte = 0;       // CPU: packing one byte of an operand
   double compute_efficiency = 1;          // share of the peak that a full tile's main loop reaches
   std::string source;
 };

@@ -28,6 +28,7 @@ Json costs_to_json(const CostConstants& cost) {
           {"split_seconds", cost.split_seconds},
           {"iteration_overhead_seconds", cost.iteration_overhead_seconds},
           {"peer_seconds_per_byte", cost.peer_seconds_per_byte},
+          {"pack_seconds_per_byte", cost.pack_seconds_per_byte},
           {"compute_efficiency", cost.compute_efficiency},
           {"source", cost.source}};
 }
@@ -39,6 +40,7 @@ CostConstants costs_from_json(Object fields) {
   cost.split_seconds = fields.quantity("split_seconds");
   cost.iteration_overhead_seconds = fields.quantity("iteration_overhead_seconds");
   cost.peer_seconds_per_byte = fields.quantity("peer_seconds_per_byte");
+  cost.pack_seconds_per_byte = fields.quantity("pack_seconds_per_byte");
   cost.compute_efficiency = fields.quantity("compute_efficiency");
   cost.source = fields.text("source");
   fields.finish();

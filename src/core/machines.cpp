@@ -113,6 +113,7 @@ CostConstants cpu_costs(std::string source) {
           .split_seconds = 300e-9,
           .iteration_overhead_seconds = 20e-9,
           .peer_seconds_per_byte = 1.0 / 20e9,
+          .pack_seconds_per_byte = 1.0 / 11e9,
           .compute_efficiency = 0.95,
           .source = std::move(source)};
 }

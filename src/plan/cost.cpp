@@ -15,10 +15,6 @@ namespace {
 // it. From published microbenchmarks of both instructions on an H100, 2024.
 constexpr double kOlderInstructions = 0.6;
 
-// A CPU core packs so many bytes of source a second while they come from its cache; f32, one Zen
-// core, 2026-11 (0.35 ns an element).
-constexpr double kPackBytesPerSecond = 11e9;
-
 // Share of the time for reading and writing C between two k-blocks on a CPU that the multiplication
 // does not hide. Zen 4, 2026-11.
 constexpr double kExposedAccumulation = 0.3;
@@ -76,7 +72,7 @@ void time_on_cpu(RunProfile& profile, const Problem& problem, const Machine& mac
 
   const double a_source = tile.a_in_place ? 0 : rows * depth * size_of(problem.types.a);
   const double b_source = tile.b_in_place ? 0 : cols * depth * size_of(problem.types.b);
-  profile.packing_seconds = (a_source + b_source) / kPackBytesPerSecond;
+  profile.packing_seconds = (a_source + b_source) * machine.cost.pack_seconds_per_byte;
 
   const double accumulators = rows * cols * size_of(accumulator_of(problem.types));
   const bool in_scratchpad = accumulators <= 0.5 * static_cast<double>(machine.scratchpad_bytes);
