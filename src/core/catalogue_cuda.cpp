@@ -5,35 +5,12 @@
 
 #include <array>
 
+#include "core/sm90_tiles.hpp"
+
 namespace tessera {
 namespace {
 
 using enum ElementType;
-
-constexpr TileConfig kPair256x256 = {
-    .block_m = 256, .block_n = 256, .block_k = 64, .stages = 4, .cluster_m = 2, .warpgroups = 2};
-constexpr TileConfig kTile128x256 = {
-    .block_m = 128, .block_n = 256, .block_k = 64, .stages = 4, .warpgroups = 2};
-constexpr TileConfig kTile128x128 = {
-    .block_m = 128, .block_n = 128, .block_k = 64, .stages = 6, .warpgroups = 2};
-constexpr TileConfig kRows64 = {.block_m = 64,
-                                .block_n = 128,
-                                .block_k = 64,
-                                .stages = 8,
-                                .warpgroups = 2,
-                                .swap_operands = true};
-constexpr TileConfig kRows32 = {.block_m = 32,
-                                .block_n = 128,
-                                .block_k = 64,
-                                .stages = 9,
-                                .warpgroups = 2,
-                                .swap_operands = true};
-constexpr TileConfig kRows16 = {.block_m = 16,
-                                .block_n = 128,
-                                .block_k = 64,
-                                .stages = 10,
-                                .warpgroups = 2,
-                                .swap_operands = true};
 
 constexpr std::string_view kPairWins = "large products: the pair reads each block of B once";
 constexpr std::string_view kWideWins = "middle sizes, and few tiles with a long k";
@@ -41,6 +18,9 @@ constexpr std::string_view kSquareWins = "small products and short k, where wide
 constexpr std::string_view kRows64Wins = "33 to 64 rows: B streams through once, k is split";
 constexpr std::string_view kRows32Wins = "17 to 32 rows: B streams through once, k is split";
 constexpr std::string_view kRows16Wins = "up to 16 rows: B streams through once, k is split";
+
+// Staging for stores, barriers and the alignment of the stages.
+constexpr std::int64_t kSm90EpilogueBytes = 34 * 1024;
 
 constexpr KernelEntry sm90(std::string_view name, ElementType type, const TileConfig& tile,
                            std::string_view wins_at) {
@@ -51,7 +31,8 @@ constexpr KernelEntry sm90(std::string_view name, ElementType type, const TileCo
           .b = type,
           .tile = tile,
           .needs_tma = true,
-          .wins_at = wins_at};
+          .wins_at = wins_at,
+          .epilogue_bytes = kSm90EpilogueBytes};
 }
 
 // The kernel with ordinary loads: any strides, any alignment, any GPU from sm_80 on.
@@ -71,18 +52,18 @@ constexpr std::string_view kGeneralSmallWins = "the same with few rows or column
 constexpr std::string_view kOnlyOne = "the only GPU kernel of its type";
 
 constexpr std::array kKernels = {
-    sm90("sm90_bf16_256x256x64_pair", bf16, kPair256x256, kPairWins),
-    sm90("sm90_bf16_128x256x64", bf16, kTile128x256, kWideWins),
-    sm90("sm90_bf16_128x128x64", bf16, kTile128x128, kSquareWins),
-    sm90("sm90_bf16_64x128x64_swapped", bf16, kRows64, kRows64Wins),
-    sm90("sm90_bf16_32x128x64_swapped", bf16, kRows32, kRows32Wins),
-    sm90("sm90_bf16_16x128x64_swapped", bf16, kRows16, kRows16Wins),
-    sm90("sm90_f16_256x256x64_pair", f16, kPair256x256, kPairWins),
-    sm90("sm90_f16_128x256x64", f16, kTile128x256, kWideWins),
-    sm90("sm90_f16_128x128x64", f16, kTile128x128, kSquareWins),
-    sm90("sm90_f16_64x128x64_swapped", f16, kRows64, kRows64Wins),
-    sm90("sm90_f16_32x128x64_swapped", f16, kRows32, kRows32Wins),
-    sm90("sm90_f16_16x128x64_swapped", f16, kRows16, kRows16Wins),
+    sm90("sm90_bf16_256x256x64_pair", bf16, kSm90Pair256x256, kPairWins),
+    sm90("sm90_bf16_128x256x64", bf16, kSm90Tile128x256, kWideWins),
+    sm90("sm90_bf16_128x128x64", bf16, kSm90Tile128x128, kSquareWins),
+    sm90("sm90_bf16_64x128x64_swapped", bf16, kSm90Rows64, kRows64Wins),
+    sm90("sm90_bf16_32x128x64_swapped", bf16, kSm90Rows32, kRows32Wins),
+    sm90("sm90_bf16_16x128x64_swapped", bf16, kSm90Rows16, kRows16Wins),
+    sm90("sm90_f16_256x256x64_pair", f16, kSm90Pair256x256, kPairWins),
+    sm90("sm90_f16_128x256x64", f16, kSm90Tile128x256, kWideWins),
+    sm90("sm90_f16_128x128x64", f16, kSm90Tile128x128, kSquareWins),
+    sm90("sm90_f16_64x128x64_swapped", f16, kSm90Rows64, kRows64Wins),
+    sm90("sm90_f16_32x128x64_swapped", f16, kSm90Rows32, kRows32Wins),
+    sm90("sm90_f16_16x128x64_swapped", f16, kSm90Rows16, kRows16Wins),
     sm80("sm80_general_bf16_128x128x32", bf16, bf16, 128, 128, 32, 4, kGeneralWins),
     sm80("sm80_general_bf16_64x64x64", bf16, bf16, 64, 64, 64, 4, kGeneralSmallWins),
     sm80("sm80_general_f16_128x128x32", f16, f16, 128, 128, 32, 4, kGeneralWins),

@@ -1,0 +1,20 @@
+#include "cuda/check.hpp"
+
+#include <string>
+
+#include "tessera/error.hpp"
+
+namespace tessera::cuda {
+
+void check(cudaError_t status, const char* doing) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  const auto code = status == cudaErrorMemoryAllocation ? ErrorCode::out_of_memory
+                    : status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver
+                        ? ErrorCode::unsupported
+                        : ErrorCode::device;
+  throw Error(code, std::string(doing) + ": " + cudaGetErrorString(status) + " (" +
+                        cudaGetErrorName(status) + ")");
+}
+
+}  // namespace tessera::cuda

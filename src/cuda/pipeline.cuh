@@ -1,0 +1,157 @@
+// The rings of shared memory between the roles of a Hopper block: stages of A and B from the loader
+// to the multipliers, and WorkItems from the dispatcher to both. A slot's `full` barrier is passed
+// by its readers, its `empty` barrier by its writer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda/ptx>
+
+#include "cuda/sm90_config.hpp"
+#include "schedule/work_item.hpp"
+
+namespace tessera::cuda {
+
+using Barrier = std::uint64_t;
+
+// A position in a ring and the parity of the round it is in.
+template <int kSlots>
+struct RingCursor {
+  int slot = 0;
+  std::uint32_t parity = 0;
+
+  __device__ void advance() {
+    if (++slot == kSlots) {
+      slot = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+__device__ inline void wait_for(Barrier& barrier, std::uint32_t parity) {
+  while (!::cuda::ptx::mbarrier_try_wait_parity(&barrier, parity)) {
+  }
+}
+
+// The writer's side starts with empty slots: a fresh barrier lets the parity of the round before
+// pass.
+template <int kSlots>
+__device__ inline void wait_until_empty(Barrier (&empty)[kSlots], const RingCursor<kSlots>& at) {
+  wait_for(empty[at.slot], at.parity ^ 1);
+}
+
+template <int kSlots>
+__device__ inline void wait_until_full(Barrier (&full)[kSlots], const RingCursor<kSlots>& at) {
+  wait_for(full[at.slot], at.parity);
+}
+
+__device__ inline void arrive(Barrier& barrier) {
+  ::cuda::ptx::mbarrier_arrive(::cuda::ptx::sem_release, ::cuda::ptx::scope_cta,
+                               ::cuda::ptx::space_shared, &barrier);
+}
+
+// On the barrier at the same place in another block of the cluster.
+__device__ inline void arrive_at(Barrier& barrier, unsigned block) {
+  auto* const there =
+      static_cast<Barrier*>(__cluster_map_shared_rank(static_cast<void*>(&barrier), block));
+  ::cuda::ptx::mbarrier_arrive(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster,
+                               ::cuda::ptx::space_cluster, there);
+}
+
+// Announced in place of a WorkItem when there is no more work.
+inline constexpr std::int32_t kNoPeers = 0;
+
+template <Sm90Config kConfig>
+struct SharedStorage {
+  static constexpr int kStages = kConfig.tile.stages;
+
+  alignas(1024) std::byte a[kStages][kConfig.a().bytes()];  // (BM, BK, STAGE), swizzled
+  alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled
+  alignas(1024) std::byte staging[kConfig.consumer_warps()][kStagingBytesPerWarp];
+  WorkItem items[kDispatchDepth];
+  Barrier stage_full[kStages];
+  Barrier stage_empty[kStages];
+  Barrier item_full[kDispatchDepth];
+  Barrier item_empty[kDispatchDepth];
+
+  __device__ void initialize_barriers() {
+    for (int s = 0; s < kStages; ++s) {
+      ::cuda::ptx::mbarrier_init(&stage_full[s], 1);
+      ::cuda::ptx::mbarrier_init(&stage_empty[s], kConfig.consumer_warps() * kConfig.cluster());
+    }
+    for (int s = 0; s < kDispatchDepth; ++s) {
+      ::cuda::ptx::mbarrier_init(&item_full[s], 1);
+      ::cuda::ptx::mbarrier_init(&item_empty[s], 1 + kConfig.consumer_warps());
+    }
+    ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
+  }
+};
+
+// The dispatcher's end of the item ring.
+template <class Storage>
+class ItemWriter {
+ public:
+  __device__ explicit ItemWriter(Storage& shared) : shared_(shared) {}
+
+  __device__ void announce(const WorkItem& item) {
+    wait_until_empty(shared_.item_empty, at_);
+    shared_.items[at_.slot] = item;
+    arrive(shared_.item_full[at_.slot]);
+    at_.advance();
+  }
+  __device__ void close() {
+    WorkItem end;
+    end.peers = kNoPeers;
+    announce(end);
+  }
+
+ private:
+  Storage& shared_;
+  RingCursor<kDispatchDepth> at_;
+};
+
+// The announced items as a range, for a whole warp (kWarp) or a single thread. They are read where
+// they lie, in shared memory: registers are scarce on the multipliers' side.
+template <class Storage, bool kWarp>
+class AnnouncedItems {
+ public:
+  __device__ explicit AnnouncedItems(Storage& shared) : shared_(shared) {}
+
+  struct End {};
+  class Iterator {
+   public:
+    __device__ explicit Iterator(Storage& shared) : shared_(shared) {
+      wait_until_full(shared_.item_full, at_);
+    }
+    __device__ const WorkItem& operator*() const { return shared_.items[at_.slot]; }
+    __device__ Iterator& operator++() {
+      if constexpr (kWarp) __syncwarp();
+      if (!kWarp || threadIdx.x % 32 == 0) arrive(shared_.item_empty[at_.slot]);
+      at_.advance();
+      wait_until_full(shared_.item_full, at_);
+      return *this;
+    }
+    __device__ bool operator!=(End) const { return shared_.items[at_.slot].peers != kNoPeers; }
+
+   private:
+    Storage& shared_;
+    RingCursor<kDispatchDepth> at_;
+  };
+
+  __device__ Iterator begin() const { return Iterator(shared_); }
+  __device__ End end() const { return {}; }
+
+ private:
+  Storage& shared_;
+};
+
+template <class Storage>
+__device__ inline AnnouncedItems<Storage, true> items_for_warp(Storage& shared) {
+  return AnnouncedItems<Storage, true>(shared);
+}
+template <class Storage>
+__device__ inline AnnouncedItems<Storage, false> items_for_thread(Storage& shared) {
+  return AnnouncedItems<Storage, false>(shared);
+}
+
+}  // namespace tessera::cuda

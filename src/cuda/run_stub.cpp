@@ -1,0 +1,37 @@
+// The CUDA backend of a build without CUDA: links everywhere, and says what is missing.
+#include "cuda/device_machine.hpp"
+#include "cuda/run.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cuda {
+namespace {
+
+[[noreturn]] void fail() {
+  throw Error(ErrorCode::unsupported, "machine", "be a CPU in a build without CUDA", "a GPU",
+              "install the CUDA toolkit and configure with -DTESSERA_CUDA=ON, or plan for "
+              "host_machine()");
+}
+
+}  // namespace
+
+void run_plan(const Plan&, std::span<const Operands>, const RunOptions&) {
+  fail();
+}
+
+std::size_t workspace_bytes(const Plan&) {
+  fail();
+}
+
+void initialize_workspace(void*, std::size_t, void*) {
+  fail();
+}
+
+int device_count() {
+  return 0;
+}
+
+Machine cuda_machine(int) {
+  fail();
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,36 @@
+// The workspace of a launch: counters and slots of the fix-up, and the records of grouped products.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "schedule/partition.hpp"
+
+namespace tessera::cuda {
+
+// What a launch keeps in its workspace. Counters come first and in a region of one size for all
+// plans, because they have to be zero between launches whichever plans take turns in it.
+struct WorkspaceLayout {
+  static constexpr std::size_t kCounterBytes = std::size_t{1} << 20;
+
+  std::int64_t counters_per_level = 0;
+  std::int64_t counters_per_part = 0;
+  std::size_t slot_bytes_per_part = 0;  // all slots of one part
+  std::size_t slots_offset = kCounterBytes;
+  std::size_t groups_offset = kCounterBytes;
+  std::size_t bytes = 0;  // 0: the launch needs no workspace
+};
+
+// `parts` groups of threads fix up independently of one another; each keeps `slot_bytes` per slot.
+// Throws Error(unsupported) where the partition needs more counters than there are.
+WorkspaceLayout workspace_layout(const Partition& partition, std::int64_t tiles, int parts,
+                                 std::size_t slot_bytes, std::size_t group_bytes);
+
+// The library's own memory for a device and stream: grows as needed, stays zeroed where it has to
+// be. Throws Error(out_of_memory), also while the stream is being captured and more would be
+// needed.
+std::byte* library_workspace(cudaStream_t stream, std::size_t bytes);
+
+}  // namespace tessera::cuda
