@@ -107,7 +107,7 @@ std::vector<Schedule> enumerate_schedules(const PlanRequest& request, const Tile
   }
   const bool few_tiles = profile.tiles < 2LL * workers && profile.runs.size() <= kManyRuns;
   if (allowed(request, ScheduleKind::split_k) &&
-      (forced || request.options.splits || (few_tiles && divisible))) {
+      (forced || request.options.splits || (few_tiles && divisible && workers > 1))) {
     for (const int splits : choose_splits(request, profile, workers)) {
       add(ScheduleKind::split_k, profile.tiles * splits, splits, true);
     }

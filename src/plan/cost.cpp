@@ -138,7 +138,8 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
         pieces > 1 ? machine.cost.peer_seconds_per_byte * profile.partial_bytes : 0;
     const double unit = machine.cost.tile_seconds + depth * run.iteration_seconds + publish +
                         run.finish_seconds / static_cast<double>(pieces);
-    everyone += static_cast<double>(units / workers) * unit;
+    const std::int64_t rounds = units / workers;
+    everyone += static_cast<double>(rounds) * unit;
     for (std::int64_t left = units % workers; left > 0; --left) {
       load[static_cast<std::size_t>(next)] += unit;
       next = next + 1 == workers ? 0 : next + 1;

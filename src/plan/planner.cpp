@@ -150,6 +150,7 @@ std::vector<Candidate> others_of(std::vector<Costed> all, std::size_t chosen,
   all.erase(all.begin() + static_cast<std::ptrdiff_t>(chosen));
   std::ranges::stable_sort(all, {}, [](const Costed& costed) { return costed.prediction.seconds; });
   std::vector<Candidate> others;
+  others.reserve(all.size() + choices.rejected.size());
   for (const Costed& costed : all) {
     others.push_back({kernel_name(costed.candidate), costed.candidate.tile, costed.schedule,
                       to_cost(costed.prediction), ""});
