@@ -4,6 +4,7 @@
 #include "core/log.hpp"
 #include "core/validate.hpp"
 #include "cpu/run.hpp"
+#include "cuda/device_machine.hpp"
 #include "cuda/run.hpp"
 #include "dispatch_line.hpp"
 #include "plan_cache.hpp"
@@ -27,11 +28,19 @@ void say_path(std::string_view call, const FoundPlan& found) {
   log_line(dispatch_line(call, *plan, origin));
 }
 
-// Plans for the host and runs. The operands pose the key's problem.
-void run_on_host(std::string_view call, const ProblemKey& key, std::span<const Operands> groups,
-                 const RunOptions& options) {
+void run_on_backend(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
+  if (plan.machine.kind == MachineKind::gpu) {
+    cuda::run_plan(plan, groups, options);
+  } else {
+    cpu::run_plan(plan, groups, with_default_threads(options));
+  }
+}
+
+// Plans and runs. The operands pose the key's problem.
+void plan_and_run(std::string_view call, const ProblemKey& key, std::span<const Operands> groups,
+                  const RunOptions& options) {
   if (is_logged(LogTopic::dispatch)) say_path(call, find_or_make_plan(key));
-  cpu::run_plan(*find_or_make_plan(key).plan, groups, with_default_threads(options));
+  run_on_backend(*find_or_make_plan(key).plan, groups, options);
 }
 
 }  // namespace
@@ -58,16 +67,31 @@ std::size_t workspace_bytes(const Plan& plan) {
 void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
                   const Epilogue& epilogue, const RunOptions& options) {
   const Problem problem = describe(groups, alpha, beta, epilogue);
-  run_on_host("grouped_gemm", ProblemKey::of(problem), groups, options);
+  ProblemKey key = ProblemKey::of(problem);
+  key.device = options.device;
+  plan_and_run("grouped_gemm", key, groups, options);
 }
 
 void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
           const Epilogue& epilogue, ConstVectorView bias, const RunOptions& options) {
   const Operands operands{a, b, c, bias};
   const CheckedGroup checked = check_single(operands, alpha, beta, epilogue);
-  const ProblemKey key{
-      checked.types, {&checked.shape, 1}, checked.a, checked.b, checked.c, alpha, beta, epilogue};
-  run_on_host("gemm", key, {&operands, 1}, options);
+  const ProblemKey key{options.device, checked.types, {&checked.shape, 1},
+                       checked.a,      checked.b,     checked.c,
+                       alpha,          beta,          epilogue};
+  plan_and_run("gemm", key, {&operands, 1}, options);
+}
+
+int device_count() {
+  return cuda::device_count();
+}
+
+Machine device_machine(int device) {
+  return cuda::cuda_machine(device);
+}
+
+void initialize_workspace(void* workspace, std::size_t size, void* stream) {
+  cuda::initialize_workspace(workspace, size, stream);
 }
 
 const char* version() {

@@ -152,7 +152,13 @@ tessera::RunOptions run_options_of(const tessera_run_options* options) {
                 std::to_string(options->struct_size), "set it before the call");
   }
   std::memcpy(&known, options, std::min(options->struct_size, sizeof known));
-  return {known.threads, known.stream, known.workspace, known.workspace_size};
+  tessera::RunOptions converted;
+  converted.threads = known.threads;
+  converted.device = known.gpu - 1;
+  converted.stream = known.stream;
+  converted.workspace = known.workspace;
+  converted.workspace_size = known.workspace_size;
+  return converted;
 }
 
 // ---- Options by name ----
@@ -292,6 +298,17 @@ tessera_status tessera_machine_host(tessera_machine** machine) {
   return guarded([&] {
     require(machine, "machine");
     give(machine, tessera::host_machine());
+  });
+}
+
+int tessera_device_count(void) {
+  return tessera::device_count();
+}
+
+tessera_status tessera_machine_device(int device, tessera_machine** machine) {
+  return guarded([&] {
+    require(machine, "machine");
+    give(machine, tessera::device_machine(device));
   });
 }
 

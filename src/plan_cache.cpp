@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,7 +20,8 @@ constexpr int kDefaultCapacity = 1024;
 constexpr std::size_t kRecentPlans = 16;
 constexpr int kLockAttempts = 100;
 
-Machine machine_of_calls() {
+Machine machine_of(int device) {
+  if (device != kHost) return device_machine(device);
   Machine machine = host_machine();
   const std::optional<std::string> isa = environment_value("TESSERA_ISA");
   if (!isa || *isa == machine.architecture) return machine;
@@ -30,6 +32,19 @@ Machine machine_of_calls() {
   }
   machine.architecture = *isa;
   return machine;
+}
+
+// Asking what a machine is takes far longer than planning for it. Neither list nor its machines
+// ever go.
+const Machine& machine_of_calls(int device) {
+  static const Machine host = machine_of(kHost);
+  if (device == kHost) return host;
+  static auto* const devices = new std::map<int, Machine>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto found = devices->find(device);
+  return found != devices->end() ? found->second
+                                 : devices->emplace(device, machine_of(device)).first->second;
 }
 
 PlanCache& shared_cache() {
@@ -46,6 +61,13 @@ std::shared_ptr<const Plan> with_scalars(const Plan& plan, const ProblemKey& key
   return copy;
 }
 
+// Of several GPUs only the hash knows which one a plan is for; they differ rarely, and it has 64
+// bits.
+bool is_for(const Plan& plan, const ProblemKey& key) {
+  return (plan.machine.kind == MachineKind::gpu) == (key.device != kHost) &&
+         ProblemKey::of(plan.problem).same_path(key);
+}
+
 struct Recent {
   std::uint64_t hash = 0;
   std::shared_ptr<const Plan> plan;
@@ -54,7 +76,7 @@ struct Recent {
 }  // namespace
 
 ProblemKey ProblemKey::of(const Problem& p) {
-  return {p.types, p.groups, p.a, p.b, p.c, p.alpha, p.beta, p.epilogue};
+  return {kHost, p.types, p.groups, p.a, p.b, p.c, p.alpha, p.beta, p.epilogue};
 }
 
 Problem ProblemKey::problem() const {
@@ -74,6 +96,7 @@ std::uint64_t ProblemKey::hash() const {
       static_cast<std::uint64_t>(types.c) << 16 | static_cast<std::uint64_t>(epilogue.bias) << 24 |
       static_cast<std::uint64_t>(epilogue.activation) << 32 |
       static_cast<std::uint64_t>(alpha == 0) << 40 | static_cast<std::uint64_t>(beta == 0) << 41);
+  mix(static_cast<std::uint64_t>(device + 1));
   mix(layout(a) | layout(b) << 16 | layout(c) << 32);
   for (const GemmShape& shape : groups) {
     mix(static_cast<std::uint64_t>(shape.m));
@@ -107,7 +130,7 @@ std::shared_ptr<const Plan> PlanCache::find(std::uint64_t hash, const ProblemKey
   if (!lock) return nullptr;
   const auto found = by_hash_.find(hash);
   if (found == by_hash_.end()) return nullptr;
-  if (!ProblemKey::of(found->second->plan->problem).same_path(key)) return nullptr;
+  if (!is_for(*found->second->plan, key)) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->plan;
 }
@@ -137,18 +160,17 @@ FoundPlan find_or_make_plan(const ProblemKey& key) {
   thread_local std::array<Recent, kRecentPlans> recent_plans;
   const std::uint64_t hash = key.hash();
   Recent& recent = recent_plans[hash % kRecentPlans];
-  if (recent.plan && recent.hash == hash && shared_cache().capacity() > 0) {
-    const ProblemKey had = ProblemKey::of(recent.plan->problem);
-    if (had.same_path(key)) {
-      if (!had.same_scalars(key)) recent.plan = with_scalars(*recent.plan, key);
-      return {recent.plan, PlanOrigin::recent};
+  if (recent.plan && recent.hash == hash && shared_cache().capacity() > 0 &&
+      is_for(*recent.plan, key)) {
+    if (!ProblemKey::of(recent.plan->problem).same_scalars(key)) {
+      recent.plan = with_scalars(*recent.plan, key);
     }
+    return {recent.plan, PlanOrigin::recent};
   }
   std::shared_ptr<const Plan> plan = shared_cache().find(hash, key);
   const PlanOrigin origin = plan ? PlanOrigin::shared : PlanOrigin::made;
   if (!plan) {
-    static const Machine machine = machine_of_calls();
-    plan = std::make_shared<const Plan>(make_plan(key.problem(), machine));
+    plan = std::make_shared<const Plan>(make_plan(key.problem(), machine_of_calls(key.device)));
     shared_cache().insert(hash, plan);
   } else if (!ProblemKey::of(plan->problem).same_scalars(key)) {
     plan = with_scalars(*plan, key);

@@ -14,11 +14,13 @@
 
 #include "tessera/plan.hpp"
 #include "tessera/problem.hpp"
+#include "tessera/tessera.hpp"
 
 namespace tessera {
 
-// A Problem without owning its groups.
+// A Problem without owning its groups, and where it is to be solved.
 struct ProblemKey {
+  int device = kHost;
   GemmTypes types;
   std::span<const GemmShape> groups;
   OperandLayout a, b, c;
@@ -26,6 +28,7 @@ struct ProblemKey {
   double beta = 0;
   Epilogue epilogue;
 
+  // On the host.
   static ProblemKey of(const Problem& problem);
   Problem problem() const;
 
@@ -73,8 +76,8 @@ struct FoundPlan {
   PlanOrigin origin;
 };
 
-// The planner's choice for the key on the host, as TESSERA_ISA restricts it. Throws what make_plan
-// throws.
+// The planner's choice for the key's device; on the host, as TESSERA_ISA restricts it. Throws what
+// make_plan throws, and Error(unsupported) where there is no such device.
 FoundPlan find_or_make_plan(const ProblemKey& key);
 
 }  // namespace tessera

@@ -2,8 +2,8 @@
  *
  * Every call that can fail returns a tessera_status; tessera_last_error() has the message, one per
  * thread. No exception crosses this interface, and nothing is written before an error is reported.
- * Handles are opaque; who receives one destroys it (destroying NULL does nothing). One handle may be
- * used by many threads at once, except tessera_options. Strides are in elements, never in bytes.
+ * Handles are opaque; who receives one destroys it (destroying NULL does nothing). One handle may
+ * be used by many threads at once, except tessera_options. Strides are in elements, never in bytes.
  * Structs that may grow begin with their own size: set struct_size = sizeof, zero the rest. */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
@@ -15,7 +15,8 @@
 #define TESSERA_API __attribute__((visibility("default")))
 #endif
 
-/* Of this header; tessera_version_number() is the library's. 10000 · major + 100 · minor + patch. */
+/* Of this header; tessera_version_number() is the library's. 10000 · major + 100 · minor + patch.
+ */
 #define TESSERA_VERSION_NUMBER 100
 
 #ifdef __cplusplus
@@ -96,8 +97,8 @@ typedef struct tessera_const_vector {
   tessera_type type;
 } tessera_const_vector;
 
-/* The data of one product: C (m×n) ← activation(alpha · A (m×k) · B (k×n) + beta · C + bias). C is read
- * only where beta ≠ 0 and must share no memory with the inputs. `bias` is read only where the
+/* The data of one product: C (m×n) ← activation(alpha · A (m×k) · B (k×n) + beta · C + bias). C is
+ * read only where beta ≠ 0 and must share no memory with the inputs. `bias` is read only where the
  * epilogue asks for one. */
 typedef struct tessera_operands {
   tessera_const_matrix a;
@@ -112,16 +113,18 @@ typedef struct tessera_epilogue {
 } tessera_epilogue;
 
 typedef struct tessera_run_options {
-  size_t struct_size;    /* sizeof(tessera_run_options) */
-  int threads;           /* CPU: for this call; 0 is the machine's cores. No effect on the result. */
-  void* stream;          /* GPU: a cudaStream_t; NULL is the legacy default stream. */
-  void* workspace;       /* tessera_plan_workspace_bytes() of the caller's memory; GPU: device memory
-                            that is zero before its first use and free when the stream is done with
-                            the call. NULL: the library keeps one. */
+  size_t struct_size; /* sizeof(tessera_run_options) */
+  int threads;        /* CPU: for this call; 0 is the machine's cores. No effect on the result. */
+  int gpu;         /* tessera_gemm and tessera_grouped_gemm: 0 is the host; 1 + n is CUDA device n,
+                      current for the thread, whose memory the operands lie in */
+  void* stream;    /* GPU: a cudaStream_t; NULL is the legacy default stream. */
+  void* workspace; /* tessera_plan_workspace_bytes() of the caller's memory. GPU: device memory,
+                      zeroed before its first use, in use until the stream is done with the
+                      call. NULL: the library keeps one. */
   size_t workspace_size; /* its bytes */
 } tessera_run_options;
 
-/* ---- Products on the host, planned and run in one call ---- */
+/* ---- Products, planned and run in one call ---- */
 
 /* C ← alpha · A · B + beta · C. options = NULL takes the defaults. */
 TESSERA_API tessera_status tessera_gemm(double alpha, tessera_const_matrix a,
@@ -141,6 +144,9 @@ typedef struct tessera_machine tessera_machine;
 
 /* The processor this runs on. */
 TESSERA_API tessera_status tessera_machine_host(tessera_machine** machine);
+/* CUDA devices that this process can use. */
+TESSERA_API int tessera_device_count(void);
+TESSERA_API tessera_status tessera_machine_device(int device, tessera_machine** machine);
 /* One that ships with the library: "h200", ... An unknown name's message lists all. */
 TESSERA_API tessera_status tessera_machine_by_name(const char* name, tessera_machine** machine);
 TESSERA_API tessera_status tessera_machine_from_json(const char* json, tessera_machine** machine);
@@ -178,8 +184,7 @@ TESSERA_API tessera_status tessera_plan_create(const tessera_operands* groups, s
                                                double alpha, double beta,
                                                const tessera_epilogue* epilogue,
                                                const tessera_machine* machine,
-                                               const tessera_options* options,
-                                               tessera_plan** plan);
+                                               const tessera_options* options, tessera_plan** plan);
 TESSERA_API tessera_status tessera_plan_from_json(const char* json, tessera_plan** plan);
 /* As tessera_machine_to_json. */
 TESSERA_API tessera_status tessera_plan_to_json(const tessera_plan* plan, char* buffer, size_t size,

@@ -24,10 +24,16 @@
 
 namespace tessera {
 
+// RunOptions::device for products on the host.
+inline constexpr int kHost = -1;
+
 struct RunOptions {
   // Threads for this call on a CPU; 0 takes the machine's workers. The result does not depend on
   // it.
   int threads = 0;
+  // Of gemm and grouped_gemm: the CUDA device, current for the thread, whose memory the operands
+  // lie in; kHost for the host. `run` goes where its plan was made for.
+  int device = kHost;
   // A cudaStream_t for a plan made for a GPU; null is the legacy default stream.
   void* stream = nullptr;
   // Memory of at least workspace_bytes(plan), for the duration of the call (GPU: until the work on
@@ -48,7 +54,8 @@ TESSERA_API void run(const Plan& plan, std::span<const Operands> groups,
 // Bytes that `run` needs; the same function sizes the library's own workspace.
 TESSERA_API std::size_t workspace_bytes(const Plan& plan);
 
-// C ← activation(alpha·A·B + beta·C + bias) on the host. beta = 0 never reads C.
+// C ← activation(alpha·A·B + beta·C + bias). beta = 0 never reads C. Plans are kept and found again
+// when a problem repeats; which path a call takes can be logged (log.hpp).
 TESSERA_API void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
                       const Epilogue& epilogue = {}, ConstVectorView bias = {},
                       const RunOptions& options = {});
@@ -56,6 +63,16 @@ TESSERA_API void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double
 // Many products of any sizes in one schedule.
 TESSERA_API void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
                               const Epilogue& epilogue = {}, const RunOptions& options = {});
+
+// CUDA devices that this process can use; 0 without a driver, or in a build without CUDA.
+TESSERA_API int device_count();
+
+// A CUDA device as a Machine, to plan for. Throws Error(unsupported) where there is none.
+TESSERA_API Machine device_machine(int device = 0);
+
+// Prepares device memory to be RunOptions::workspace, in the order of a cudaStream_t. Once is
+// enough: every run leaves it ready for the next, as long as they run one after another.
+TESSERA_API void initialize_workspace(void* workspace, std::size_t size, void* stream);
 
 // "0.1.0"
 TESSERA_API const char* version();

@@ -137,6 +137,7 @@ static void test_machines(void) {
   EXPECT(tessera_machine_by_name("no such machine", &machine) == TESSERA_INVALID_ARGUMENT);
   EXPECT(strstr(tessera_last_error(), "h200") != NULL);
   EXPECT(machine == NULL);
+  EXPECT(tessera_machine_device(tessera_device_count(), &machine) == TESSERA_UNSUPPORTED);
   EXPECT(tessera_machine_by_name("h200", NULL) == TESSERA_INVALID_ARGUMENT);
   EXPECT(tessera_machine_by_name("h200", &machine) == TESSERA_OK);
 
