@@ -1,0 +1,274 @@
+#include "bench/cuda/benchmark.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "bench/cuda/cublaslt.hpp"
+#include "core/catalogue.hpp"
+#include "cuda/check.hpp"
+#include "cuda/device_machine.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera::bench {
+namespace {
+
+// Five times the L2 cache of an H200.
+constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+// Device memory that is grown, never shrunk, and filled with random numbers once per growth: every
+// case takes its operands from it.
+class OperandArena {
+ public:
+  // At least `bytes` of memory with random elements of `type`.
+  void* random(std::size_t bytes, ElementType type, cudaStream_t stream) {
+    if (!memory_ || memory_->size() < bytes || type_ != type) {
+      memory_.reset();
+      memory_.emplace(round_up(bytes));
+      fill_random(memory_->data(), static_cast<std::int64_t>(memory_->size()) / size_of(type), type,
+                  1, stream);
+      type_ = type;
+    }
+    return memory_->data();
+  }
+  void* any(std::size_t bytes) {
+    if (!memory_ || memory_->size() < bytes) {
+      memory_.reset();
+      memory_.emplace(round_up(bytes));
+    }
+    return memory_->data();
+  }
+
+ private:
+  std::optional<DeviceMemory> memory_;
+  ElementType type_ = ElementType::f64;
+};
+
+double median_of(std::vector<double> values) {
+  return summarize(std::move(values)).median;
+}
+
+template <class Call>
+double host_seconds(Call call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::size_t matrix_bytes(ElementType type, std::int64_t rows, std::int64_t cols) {
+  return round_up(static_cast<std::size_t>(rows * cols * size_of(type)));
+}
+
+// What a sweep tries besides the planner's choice, for each kernel.
+std::vector<PlanOptions> sweep_options(const Problem& problem, const Machine& machine) {
+  std::vector<PlanOptions> all;
+  for (const KernelEntry& kernel : catalogue()) {
+    if (why_not(kernel, problem, machine)) continue;
+    PlanOptions options;
+    options.kernel = std::string(kernel.name);
+    for (const ScheduleKind kind :
+         {ScheduleKind::data_parallel, ScheduleKind::stream_k, ScheduleKind::hybrid}) {
+      options.schedule = kind;
+      all.push_back(options);
+    }
+    options.schedule = ScheduleKind::split_k;
+    for (const int splits : {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
+      options.splits = splits;
+      all.push_back(options);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+struct CudaBenchmark::State {
+  explicit State(const CudaBenchmarkOptions& chosen)
+      : options(chosen), machine(cuda::cuda_machine()), stopwatch(chosen.cold ? kFlushBytes : 0) {
+    if (options.peer) peer.emplace(options.peer_library);
+  }
+
+  // Operands of a case: A and B of each group one after another in random memory, C in `output`.
+  std::vector<Operands> operands(const Case& what, OperandArena& output) {
+    const auto [a_type, b_type, c_type] = options.types;
+    std::size_t a_bytes = 0;
+    std::size_t b_bytes = 0;
+    std::size_t c_bytes = 0;
+    for (const GemmShape& s : what.groups) {
+      a_bytes += matrix_bytes(a_type, s.m, s.k);
+      b_bytes += matrix_bytes(b_type, s.k, s.n);
+      c_bytes += matrix_bytes(c_type, s.m, s.n);
+    }
+    auto* a = static_cast<std::byte*>(a_memory.random(a_bytes, a_type, stopwatch.stream()));
+    auto* b = static_cast<std::byte*>(b_memory.random(b_bytes, b_type, stopwatch.stream()));
+    auto* c = static_cast<std::byte*>(output.any(c_bytes));
+    std::vector<Operands> groups;
+    for (const GemmShape& s : what.groups) {
+      const ConstMatrixView a_rows{a, s.m, s.k, s.k, 1, a_type};
+      const ConstMatrixView a_columns{a, s.m, s.k, 1, s.m, a_type};
+      const ConstMatrixView b_rows{b, s.k, s.n, s.n, 1, b_type};
+      const ConstMatrixView b_columns{b, s.k, s.n, 1, s.k, b_type};
+      groups.push_back({options.a_column_major ? a_columns : a_rows,
+                        options.b_column_major ? b_columns : b_rows,
+                        {c, s.m, s.n, s.n, 1, c_type},
+                        {}});
+      a += matrix_bytes(a_type, s.m, s.k);
+      b += matrix_bytes(b_type, s.k, s.n);
+      c += matrix_bytes(c_type, s.m, s.n);
+    }
+    return groups;
+  }
+
+  // Our product, and cuBLASLt's choices for it, alternately.
+  void race_peer(CudaCaseResult& result, const Contestant& ours, const Operands& group) {
+    std::vector<Operands> theirs = operands(result.what, peer_output);
+    const auto product = peer->prepare(theirs[0], options.peer_choices);
+    if (product->choices() == 0) return;
+    const auto choice = [&](int index) {
+      return Contestant{"cublaslt " + std::to_string(index),
+                        [&product, index](cudaStream_t stream) { product->run(index, stream); }};
+    };
+
+    int best = 0;
+    if (product->choices() > 1) {
+      std::vector<Contestant> heats;
+      for (int index = 0; index < product->choices(); ++index) heats.push_back(choice(index));
+      const std::vector<Sample> times = stopwatch.race(heats, 5);
+      best = static_cast<int>(std::ranges::min_element(times, {}, &Sample::median) - times.begin());
+    }
+    std::vector<Contestant> final = {ours, choice(0)};
+    if (best != 0) final.push_back(choice(best));
+    const std::vector<Sample> times = stopwatch.race(final, options.repeats);
+    result.ours = times[0];
+    result.peer_first = times[1];
+    result.peer_best = best != 0 && times[2].median < times[1].median ? times[2] : times[1];
+    result.peer_best_choice = best != 0 && times[2].median < times[1].median ? best : 0;
+    result.difference =
+        largest_difference(group.c.data, theirs[0].c.data, group.c.rows * group.c.cols,
+                           group.c.type, stopwatch.stream());
+  }
+
+  void sweep(CudaCaseResult& result, const std::vector<Operands>& groups) {
+    std::vector<Plan> plans;
+    for (const PlanOptions& forced : sweep_options(result.plan.problem, machine)) {
+      try {
+        Plan plan = make_plan(result.plan.problem, machine, forced);
+        workspace_bytes(plan);
+        plans.push_back(std::move(plan));
+      } catch (const Error&) {
+        // A schedule that this kernel or the workspace cannot take: not a candidate.
+        continue;
+      }
+    }
+    std::vector<Contestant> contestants;
+    for (const Plan& plan : plans) {
+      contestants.push_back({plan.kernel, [&plan, &groups](cudaStream_t stream) {
+                               run(plan, groups, {.stream = stream});
+                             }});
+    }
+    const std::vector<Sample> times = stopwatch.race(contestants, options.sweep_repeats);
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      result.sweep.push_back({plans[i].kernel, plans[i].schedule, plans[i].cost.seconds, times[i]});
+    }
+  }
+
+  CudaBenchmarkOptions options;
+  Machine machine;
+  Stopwatch stopwatch;
+  std::optional<CublasLt> peer;
+  OperandArena a_memory, b_memory, our_output, peer_output;
+};
+
+CudaBenchmark::CudaBenchmark(const CudaBenchmarkOptions& options)
+    : state_(std::make_unique<State>(options)) {}
+CudaBenchmark::~CudaBenchmark() = default;
+
+const Machine& CudaBenchmark::machine() const {
+  return state_->machine;
+}
+
+std::string CudaBenchmark::peer_name() const {
+  if (!state_->peer) return "";
+  return "cuBLASLt " + state_->peer->version() + " (" + state_->peer->path() + ")";
+}
+
+CudaCaseResult CudaBenchmark::measure(const Case& what) {
+  State& state = *state_;
+  CudaCaseResult result;
+  result.what = what;
+  const std::vector<Operands> groups = state.operands(what, state.our_output);
+  const Problem problem = describe(groups, 1, 0, {});
+  result.plan = make_plan(problem, state.machine, state.options.plan);
+  std::vector<double> planning;
+  for (int i = 0; i < 5; ++i) {
+    planning.push_back(
+        host_seconds([&] { make_plan(problem, state.machine, state.options.plan); }));
+  }
+  result.planning_seconds = median_of(planning);
+
+  const Contestant ours{"tessera",
+                        [&](cudaStream_t stream) { run(result.plan, groups, {.stream = stream}); }};
+  if (state.peer && groups.size() == 1) state.race_peer(result, ours, groups[0]);
+  if (!result.peer_first) {
+    result.ours = state.stopwatch.race({ours}, state.options.repeats)[0];
+  }
+  result.clocks = read_clocks();
+
+  const cudaStream_t stream = state.stopwatch.stream();
+  std::vector<double> returns;
+  for (int i = 0; i < 20; ++i) returns.push_back(host_seconds([&] { ours.run(stream); }));
+  cuda::check(cudaStreamSynchronize(stream), "timing the host");
+  result.run_seconds = median_of(returns);
+  if (state.options.sweep) state.sweep(result, groups);
+  return result;
+}
+
+CudaSummary summarize(const std::vector<CudaCaseResult>& results) {
+  CudaSummary summary;
+  double log_first = 0;
+  double log_best = 0;
+  int compared = 0;
+  std::vector<double> errors;
+  std::vector<double> planning;
+  std::vector<double> returns;
+  double regret = 0;
+  int swept = 0;
+  for (const CudaCaseResult& result : results) {
+    ++summary.cases;
+    const double ours = result.ours.median;
+    errors.push_back(std::fabs(result.plan.cost.seconds / ours - 1));
+    planning.push_back(result.planning_seconds);
+    returns.push_back(result.run_seconds);
+    if (result.peer_first) {
+      const double ratio = result.peer_first->median / ours;
+      log_first += std::log(ratio);
+      log_best += std::log(result.peer_best->median / ours);
+      if (compared == 0 || ratio < summary.worst) {
+        summary.worst = ratio;
+        summary.worst_case = result.what.name;
+      }
+      ++compared;
+    }
+    if (!result.sweep.empty()) {
+      double best = ours;
+      for (const SweptPlan& plan : result.sweep) best = std::min(best, plan.measured.median);
+      regret += ours / best - 1;
+      ++swept;
+    }
+  }
+  if (compared > 0) {
+    summary.over_first = std::exp(log_first / compared);
+    summary.over_best = std::exp(log_best / compared);
+  }
+  if (swept > 0) summary.regret = regret / swept;
+  summary.cost_error = median_of(errors);
+  summary.planning_seconds = median_of(planning);
+  summary.run_seconds = median_of(returns);
+  return summary;
+}
+
+}  // namespace tessera::bench
