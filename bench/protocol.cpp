@@ -7,6 +7,8 @@
 #include <memory>
 #include <thread>
 
+#include <sys/resource.h>
+
 namespace tessera::bench {
 namespace {
 
@@ -22,6 +24,10 @@ constexpr int kMaxRounds = 101;
 // Thread pools spin for up to about 17 ms (OpenBLAS) after a call before they sleep; until then
 // they take a core from whoever comes next.
 constexpr auto kSettle = std::chrono::milliseconds(20);
+// A sample during which another process took a core is taken again, so often at most, where it is
+// short enough that an undisturbed one is likely.
+constexpr int kRetakes = 4;
+constexpr double kRetakeBelow = 20e-3;
 // More than any cache.
 constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
 
@@ -29,6 +35,24 @@ double seconds_of(const std::function<void()>& call, int calls) {
   const Clock::time_point start = Clock::now();
   for (int i = 0; i < calls; ++i) call();
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// How often another process has taken a core from this one.
+long preemptions() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+struct Sample {
+  double seconds = 0;  // of all calls
+  bool disturbed = false;
+};
+
+Sample take_sample(const std::function<void()>& call, int calls) {
+  const long before = preemptions();
+  const double seconds = seconds_of(call, calls);
+  return {seconds, preemptions() != before};
 }
 
 class CacheFlusher {
@@ -72,11 +96,14 @@ std::vector<Timing> measure(const std::vector<Contender>& contenders,
   std::vector<Timing> timings(contenders.size());
   std::vector<double> estimate(contenders.size());
   for (std::size_t c = 0; c < contenders.size(); ++c) {
-    // The first call may load, generate code and touch memory; the second tells the time.
+    // The first call may load, generate code and touch memory; the fastest of some others tells the
+    // time.
     contenders[c].call();
-    estimate[c] = std::max(seconds_of(contenders[c].call, 1), 1e-9);
-    // A third, long enough, where the second was too short to be told.
-    if (estimate[c] < kSampleSeconds / 20) estimate[c] = seconds_of(contenders[c].call, 20) / 20;
+    estimate[c] = seconds_of(contenders[c].call, 1);
+    for (int i = 0; i < 3 && estimate[c] < kLongCall; ++i) {
+      estimate[c] = std::min(estimate[c], seconds_of(contenders[c].call, 1));
+    }
+    estimate[c] = std::max(estimate[c], 1e-9);
     timings[c].calls_per_sample =
         options.cold
             ? 1
@@ -93,14 +120,19 @@ std::vector<Timing> measure(const std::vector<Contender>& contenders,
       if (options.between_rounds) options.between_rounds();
       const std::size_t c = round % 2 == 0 ? turn : contenders.size() - 1 - turn;
       if (options.threads > 1 && contenders.size() > 1) std::this_thread::sleep_for(kSettle);
-      if (options.cold) {
-        flusher.flush();
-      } else if (estimate[c] < kLongCall) {
-        contenders[c].call();
+      Sample sample;
+      for (int attempt = 0; attempt <= kRetakes; ++attempt) {
+        if (options.cold) {
+          flusher.flush();
+        } else if (estimate[c] < kLongCall) {
+          contenders[c].call();
+        }
+        sample = take_sample(contenders[c].call, timings[c].calls_per_sample);
+        spent += sample.seconds;
+        if (!sample.disturbed || sample.seconds > kRetakeBelow) break;
       }
-      const double seconds = seconds_of(contenders[c].call, timings[c].calls_per_sample);
-      timings[c].samples.push_back(seconds / timings[c].calls_per_sample);
-      spent += seconds;
+      timings[c].samples.push_back(sample.seconds / timings[c].calls_per_sample);
+      timings[c].disturbed += sample.disturbed ? 1 : 0;
     }
   }
   for (Timing& timing : timings) summarise(timing);

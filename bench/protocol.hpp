@@ -27,6 +27,7 @@ struct Timing {
   double lower_quartile = 0;
   double upper_quartile = 0;
   int calls_per_sample = 1;
+  int disturbed = 0;            // samples during which another process took a core
   std::vector<double> samples;  // in the order of rounds, so that contenders can be paired
 };
 

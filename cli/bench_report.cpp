@@ -40,6 +40,7 @@ Json timing_json(const ContenderResult& one) {
                {"lower_quartile_seconds", one.timing.lower_quartile},
                {"upper_quartile_seconds", one.timing.upper_quartile},
                {"samples", one.timing.samples.size()},
+               {"disturbed_samples", one.timing.disturbed},
                {"calls_per_sample", one.timing.calls_per_sample}};
   if (!one.wrong.empty()) json["wrong_result"] = one.wrong;
   return json;
@@ -66,6 +67,7 @@ Json case_json(const CaseResult& result) {
     const ContenderResult& best = result.results[static_cast<std::size_t>(result.best_peer)];
     json["best_peer"] = best.name + " " + best.detail;
     json["ratio_to_best_peer"] = result.ratio;
+    json["ratio_of_best_times"] = best.timing.best / result.results[0].timing.best;
   }
   json["results"] = Json::array();
   for (const ContenderResult& one : result.results) json["results"].push_back(timing_json(one));

@@ -28,6 +28,7 @@ class CaseOperands {
  public:
   CaseOperands(const bench::Case& measured, const GemmTypes& types) {
     std::uint64_t seed = 0;
+    matrices_.reserve(3 * measured.groups.size());
     for (const GemmShape& shape : measured.groups) {
       Matrix& a = matrices_.emplace_back(shape.m, shape.k, types.a);
       Matrix& b = matrices_.emplace_back(shape.k, shape.n, types.b);

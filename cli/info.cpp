@@ -26,6 +26,12 @@ constexpr std::array kVariables = {
     "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",     "BLIS_ARCH_TYPE",    "DNNL_MAX_CPU_ISA",
     "ONEDNN_MAX_CPU_ISA",   "CUDA_VISIBLE_DEVICES", "NO_COLOR"};
 
+#ifdef __clang__
+constexpr const char* kCompiler = "Clang " __clang_version__;
+#else
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#endif
+
 struct Options {
   bool no_measure = false;
   bool json = false;
@@ -79,7 +85,7 @@ Json collect(const Options& options) {
   const Machine machine = host_machine();
   Json info;
   info["version"] = version();
-  info["compiler"] = __VERSION__;
+  info["compiler"] = kCompiler;
   info["cuda_in_build"] = TESSERA_HAS_CUDA != 0;
   info["cpu"] = {{"name", machine.name},
                  {"cores", machine.workers},
@@ -130,7 +136,7 @@ void print_text(const Json& info) {
   const auto line = [](std::string_view name, const std::string& value) {
     fmt::print("{:<22}{}\n", name, value);
   };
-  line("tessera", fmt::format("{}, {} with CUDA, GCC or Clang {}", text_of(info["version"]),
+  line("tessera", fmt::format("{}, {} with CUDA, {}", text_of(info["version"]),
                               info["cuda_in_build"].get<bool>() ? "built" : "not built",
                               text_of(info["compiler"])));
   const Json& cpu = info["cpu"];
@@ -175,8 +181,8 @@ void print_text(const Json& info) {
   if (info["environment"].empty()) line("environment", "no variable set that has a say");
   fmt::print("\n{:<26} {:<6} {:<13} {:<10} {}\n", "kernel", "device", "needs", "here", "for");
   for (const Json& kernel : info["kernels"]) {
-    fmt::print("{:<26} {:<6} {:<13} {:<10} {}\n", text_of(kernel["name"]),
-               text_of(kernel["device"]), text_of(kernel["architecture"]),
+    fmt::print("{:<28} {:<6} {:<13} {:<6} {}\n", text_of(kernel["name"]), text_of(kernel["device"]),
+               text_of(kernel["architecture"]),
                kernel["runs_on_this_processor"].get<bool>() ? "runs" : "-",
                text_of(kernel["wins_at"]));
   }

@@ -19,5 +19,6 @@ Verb add_make_verb(CLI::App& app);
 Verb add_info_verb(CLI::App& app);
 Verb add_bench_verb(CLI::App& app);
 Verb add_calibrate_verb(CLI::App& app);
+Verb add_explain_verb(CLI::App& app);
 
 }  // namespace tessera::cli

@@ -1,0 +1,78 @@
+#include "cli/traced_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "cli/interrupt.hpp"
+#include "cli/matrix.hpp"
+#include "cli/random.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera::cli {
+namespace {
+
+struct Buffers {
+  Matrix a, b, c;
+};
+
+std::vector<Buffers> random_buffers(const Problem& problem, std::uint64_t seed) {
+  std::vector<Buffers> all;
+  for (std::size_t g = 0; g < problem.groups.size(); ++g) {
+    const GemmShape& shape = problem.groups[g];
+    const auto major = [](const OperandLayout& layout) {
+      return layout.major == Major::column ? Major::column : Major::row;
+    };
+    Buffers one{Matrix(shape.m, shape.k, problem.types.a, major(problem.a)),
+                Matrix(shape.k, shape.n, problem.types.b, major(problem.b)),
+                Matrix(shape.m, shape.n, problem.types.c, major(problem.c))};
+    fill_random(one.a, seed + 3 * g);
+    fill_random(one.b, seed + 3 * g + 1);
+    fill_random(one.c, seed + 3 * g + 2);
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+double timed_run(const Plan& plan, const std::vector<Operands>& operands,
+                 const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  run(plan, operands, options);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+TracedRun run_traced(const Plan& plan, int threads, int repeats, std::uint64_t seed) {
+  if (plan.machine.kind == MachineKind::gpu) {
+    throw Error(ErrorCode::unsupported, "--machine", "be a CPU where a run is traced",
+                plan.machine.name, "trace the same product with --device cpu");
+  }
+  if (plan.problem.epilogue.bias != BiasAxis::none) {
+    throw Error(ErrorCode::unsupported, "bias", "be absent where a run is traced",
+                std::string(name_of(plan.problem.epilogue.bias)), "leave it out");
+  }
+  std::vector<Buffers> buffers = random_buffers(plan.problem, seed);
+  std::vector<Operands> operands;
+  for (Buffers& one : buffers) operands.push_back({one.a.view(), one.b.view(), one.c.view(), {}});
+
+  RunOptions options{.threads = threads};
+  timed_run(plan, operands, options);
+  TracedRun result;
+  for (int i = 0; i < repeats; ++i) {
+    throw_if_interrupted();
+    options.trace = nullptr;
+    const double plain = timed_run(plan, operands, options);
+    if (i == 0 || plain < result.seconds) result.seconds = plain;
+    Trace trace;
+    options.trace = &trace;
+    timed_run(plan, operands, options);
+    if (i == 0 || trace.seconds < result.trace.seconds) result.trace = std::move(trace);
+  }
+  result.traced_seconds = result.trace.seconds;
+  return result;
+}
+
+}  // namespace tessera::cli
