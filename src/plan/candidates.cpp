@@ -9,10 +9,6 @@
 namespace tessera {
 namespace {
 
-// Runs of equal products beyond which only the schedules that balance any mixture are costed, so
-// that planning thousands of groups stays below a millisecond.
-constexpr std::size_t kManyRuns = 64;
-
 // Iterations that a piece of a split keeps at least: with fewer, the pipeline's prologue outweighs
 // them.
 constexpr std::int64_t kLeastIterationsPerPiece = 2;
@@ -105,7 +101,7 @@ std::vector<Schedule> enumerate_schedules(const PlanRequest& request, const Tile
   if (allowed(request, ScheduleKind::data_parallel)) {
     add(ScheduleKind::data_parallel, profile.tiles, 1, true);
   }
-  const bool few_tiles = profile.tiles < 2LL * workers && profile.runs.size() <= kManyRuns;
+  const bool few_tiles = profile.tiles < 2LL * workers;
   if (allowed(request, ScheduleKind::split_k) &&
       (forced || request.options.splits || (few_tiles && divisible && workers > 1))) {
     for (const int splits : choose_splits(request, profile, workers)) {

@@ -14,15 +14,12 @@ struct ShapeRun {
   std::int64_t count = 0;
 };
 
-// Consecutive equal groups joined, in order. alpha = 0 needs no product, so k counts as 0 then.
-inline std::vector<ShapeRun> shape_runs(const Problem& problem) {
-  std::vector<ShapeRun> runs;
-  for (GemmShape shape : problem.groups) {
-    if (problem.alpha == 0) shape.k = 0;
-    if (runs.empty() || runs.back().shape != shape) runs.push_back({shape, 0});
-    ++runs.back().count;
-  }
-  return runs;
-}
+// More runs than this and similar products are joined, for the time of planning grows with them.
+inline constexpr std::size_t kMostRuns = 32;
+
+// Consecutive equal groups joined, in order. alpha = 0 needs no product, so k counts as 0 then. Of
+// a problem with more than kMostRuns runs, products of nearly the same size form one run, wherever
+// they stand: good enough to predict a time, no more.
+std::vector<ShapeRun> shape_runs(const Problem& problem);
 
 }  // namespace tessera
