@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <tuple>
 
 namespace tessera {
@@ -16,22 +17,39 @@ std::int64_t rounded(std::int64_t size, int bits) {
   return (size + half) >> dropped << dropped;
 }
 
-// Equal to within `bits` significant bits; the sizes of a joined run are those of rounded products.
-std::vector<ShapeRun> join_similar(std::vector<ShapeRun> runs, int bits) {
-  for (ShapeRun& run : runs) {
-    run.shape = {rounded(run.shape.m, bits), rounded(run.shape.n, bits),
-                 rounded(run.shape.k, bits)};
-  }
-  std::ranges::sort(runs, {}, [](const ShapeRun& run) {
-    return std::tuple(run.shape.m, run.shape.n, run.shape.k);
-  });
+std::tuple<std::int64_t, std::int64_t, std::int64_t> rounded(const GemmShape& shape, int bits) {
+  return {rounded(shape.m, bits), rounded(shape.n, bits), rounded(shape.k, bits)};
+}
+
+std::int64_t mean(std::int64_t p, std::int64_t p_count, std::int64_t q, std::int64_t q_count) {
+  const auto sum = static_cast<double>(p) * static_cast<double>(p_count) +
+                   static_cast<double>(q) * static_cast<double>(q_count);
+  return std::llround(sum / static_cast<double>(p_count + q_count));
+}
+
+// Products that are equal to within `bits` significant bits become one run of their mean sizes.
+std::vector<ShapeRun> join_similar(const std::vector<ShapeRun>& runs, int bits) {
+  struct Keyed {
+    std::tuple<std::int64_t, std::int64_t, std::int64_t> key;
+    ShapeRun run;
+  };
+  std::vector<Keyed> keyed;
+  keyed.reserve(runs.size());
+  for (const ShapeRun& run : runs) keyed.push_back({rounded(run.shape, bits), run});
+  std::ranges::sort(keyed, {}, &Keyed::key);
+
   std::vector<ShapeRun> joined;
-  for (const ShapeRun& run : runs) {
-    if (joined.empty() || joined.back().shape != run.shape) {
+  for (std::size_t i = 0; i < keyed.size(); ++i) {
+    const ShapeRun& run = keyed[i].run;
+    if (i == 0 || keyed[i].key != keyed[i - 1].key) {
       joined.push_back(run);
-    } else {
-      joined.back().count += run.count;
+      continue;
     }
+    ShapeRun& last = joined.back();
+    last.shape = {mean(last.shape.m, last.count, run.shape.m, run.count),
+                  mean(last.shape.n, last.count, run.shape.n, run.count),
+                  mean(last.shape.k, last.count, run.shape.k, run.count)};
+    last.count += run.count;
   }
   return joined;
 }
