@@ -5,13 +5,15 @@ set -euo pipefail
 
 build_packages="g++ cmake ninja-build ccache nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev librapidcheck-dev python3"
-check_packages="clang-format clang-tidy clang libclang-rt-dev pkg-config"
+check_packages="clang-format clang-tidy clang libclang-rt-dev pkg-config abigail-tools
+  libblas-test liblapack-test python3-numpy"
 peer_packages="libopenblas0-pthread libblis4-openmp libdnnl-dev"
 
 usage() {
   cat <<HELP
 usage: scripts/bootstrap.sh [--tests] [--peers] [--dry-run]
-  --tests    also what scripts/check.sh and the fuzz targets need: clang, clang-format, clang-tidy
+  --tests    also what scripts/check.sh and the fuzz targets need (clang and its tools), and the
+             test suites of netlib's BLAS, LAPACK and NumPy
   --peers    also the libraries that \`tessera bench\` can compare with: OpenBLAS, BLIS, oneDNN
   --dry-run  only say what is missing
 HELP
@@ -30,7 +32,7 @@ for argument in "$@"; do
 done
 
 if ! command -v apt-get >/dev/null; then
-  echo "bootstrap: there is no apt-get here; install by this system's own means what these hold:" >&2
+  echo "bootstrap: there is no apt-get; install by this system's own means what these hold:" >&2
   echo "  $(echo $wanted)" >&2
   exit 1
 fi
