@@ -3,8 +3,8 @@
 
 Without arguments it prints the graph; `--write docs/architecture.md` puts it between the markers
 `<!-- include diagram: begin -->` and `<!-- include diagram: end -->` of that page; `--check FILE`
-fails if the page's graph is not today's. Arrows run from the includer to what it includes; an arrow is
-left out where a longer path of arrows says the same.
+fails if it is not the graph of today. Arrows run from the includer to what it includes; an arrow
+is left out where a longer path of arrows says the same.
 """
 
 import argparse
@@ -18,7 +18,8 @@ import check_includes  # noqa: E402
 BEGIN = "<!-- include diagram: begin -->"
 END = "<!-- include diagram: end -->"
 # Layers that a person who looks for the library's structure wants to see.
-SHOWN = ("cli", "blas", "report", "api", "plan", "cpu", "cuda", "cuda/ptx", "schedule", "core", "tessera")
+SHOWN = ("cli", "blas", "report", "api", "plan", "cpu", "cuda", "cuda/ptx", "schedule", "core",
+         "tessera")
 TITLES = {"tessera": "include/tessera", "api": "src/*.cpp (public calls)", "cli": "cli"}
 
 
@@ -56,7 +57,7 @@ def graph():
     for layer in shown:
         name = layer.replace("/", "_")
         lines.append(f'  {name}["{TITLES.get(layer, "src/" + layer)}"]')
-    for source, target in sorted(reduced(count), key=lambda e: (SHOWN.index(e[0]), SHOWN.index(e[1]))):
+    for source, target in sorted(reduced(count), key=lambda edge: [*map(SHOWN.index, edge)]):
         lines.append(f"  {source.replace('/', '_')} --> {target.replace('/', '_')}")
     return "\n".join(lines + ["```"])
 
