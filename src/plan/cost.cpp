@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plan/intensity.hpp"
+#include "plan/orientation.hpp"
 #include "plan/scratchpad.hpp"
 #include "schedule/fixup.hpp"
 #include "schedule/partition.hpp"
@@ -67,8 +68,10 @@ void time_on_cpu(RunProfile& profile, const Problem& problem, const Machine& mac
   const double cols = static_cast<double>(shape.n) / profile.grid.n;
   const double depth = static_cast<double>(std::max<std::int64_t>(shape.k, 1)) / profile.grid.k;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency;
-  profile.arithmetic_seconds =
-      2 * effective_rows(rows, tile.mr) * effective_columns(cols, tile.nr) * depth / rate;
+  const bool is_turned_round = is_turned(problem, shape, tile.nr);
+  profile.arithmetic_seconds = 2 * effective_rows(is_turned_round ? cols : rows, tile.mr) *
+                               effective_columns(is_turned_round ? rows : cols, tile.nr) * depth /
+                               rate;
 
   const double a_source = tile.a_in_place ? 0 : rows * depth * size_of(problem.types.a);
   const double b_source = tile.b_in_place ? 0 : cols * depth * size_of(problem.types.b);

@@ -171,6 +171,20 @@ TEST(Planner, OneRowIsSharedByAllCores) {
   EXPECT_TRUE(plan.tile.b_in_place);
 }
 
+TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
+  const Machine machine = machine_by_name("zen5");
+  Problem problem = dense_problem({8, 3000, 2000});
+  const Plan rows = make_plan(problem, machine);
+  problem.groups = {{3000, 8, 2000}};
+  for (OperandLayout* layout : {&problem.a, &problem.b, &problem.c}) layout->major = Major::column;
+  const Plan columns = make_plan(problem, machine);
+  EXPECT_EQ(columns.tile.block_m, rows.tile.block_n);
+  EXPECT_EQ(columns.tile.block_n, rows.tile.block_m);
+  EXPECT_TRUE(rows.tile.b_in_place);
+  EXPECT_TRUE(columns.tile.a_in_place);
+  EXPECT_DOUBLE_EQ(columns.cost.seconds, rows.cost.seconds);
+}
+
 TEST(Planner, OptionsAreHonoured) {
   const Problem problem = dense_problem({1000, 1000, 1000});
   const Machine machine = machine_by_name("zen4");

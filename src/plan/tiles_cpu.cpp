@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "plan/candidates.hpp"
+#include "plan/orientation.hpp"
 
 namespace tessera {
 namespace {
@@ -52,19 +53,28 @@ double multiply_adds(const GemmShape& shape) {
   return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
 }
 
+// The largest sides of a problem, as a kernel faces them, and where its tiles go.
+struct Enumeration {
+  const KernelEntry& kernel;
+  FacedProduct product;
+  TileChoices& choices;
+
+  // `tile` is the kernel's view.
+  void add(const TileConfig& tile, int workers) {
+    const TileConfig as_posed = product.is_turned ? turned(tile) : tile;
+    for (const TileCandidate& known : choices.accepted) {
+      if (known.tile == as_posed && known.workers == workers) return;
+    }
+    choices.accepted.push_back({&kernel, as_posed, workers});
+  }
+};
+
 // Reading an operand where it lies pays when each of its elements serves one pass of the registers
 // only: B when all rows of C fit the register tile, A when all columns do.
-void choose_in_place(const PlanRequest& request, const GemmShape& shape, TileConfig& tile) {
-  const bool small = multiply_adds(shape) <= kSmallProduct;
-  tile.a_in_place = small || shape.n <= tile.nr;
-  tile.b_in_place = (small || shape.m <= tile.mr) && request.problem.b.major == Major::row;
-}
-
-void add(TileChoices& choices, const KernelEntry& kernel, const TileConfig& tile, int workers) {
-  for (const TileCandidate& known : choices.accepted) {
-    if (known.tile == tile && known.workers == workers) return;
-  }
-  choices.accepted.push_back({&kernel, tile, workers});
+void choose_in_place(const FacedProduct& product, TileConfig& tile) {
+  const bool small = multiply_adds(product.shape) <= kSmallProduct;
+  tile.a_in_place = small || product.shape.n <= tile.nr;
+  tile.b_in_place = (small || product.shape.m <= tile.mr) && product.b_rows_are_dense;
 }
 
 // Worker counts to try: as many as the caller says, or one, all, and powers of two between; no more
@@ -91,8 +101,12 @@ std::vector<int> worker_counts(const PlanRequest& request) {
 
 // Each worker gets an equal tile: all ways to cut C's rows and columns, and k, into `workers`
 // parts.
-void add_equal_shares(const PlanRequest& request, const KernelEntry& kernel, const GemmShape& shape,
-                      int workers, TileChoices& choices) {
+void add_equal_shares(Enumeration& tiles, int workers) {
+  const GemmShape& shape = tiles.product.shape;
+  const KernelEntry& kernel = tiles.kernel;
+  const auto strips = [](std::int64_t size, int width) {
+    return std::max<std::int64_t>(1, pieces(size, width));
+  };
   for (int across_k = 1; across_k <= workers; ++across_k) {
     if (workers % across_k != 0) continue;
     // A split leaves each piece at least one full k-block.
@@ -101,36 +115,36 @@ void add_equal_shares(const PlanRequest& request, const KernelEntry& kernel, con
     for (int across_m = 1; across_m <= in_plane; ++across_m) {
       if (in_plane % across_m != 0) continue;
       const int across_n = in_plane / across_m;
-      const bool too_thin = across_m > std::max<std::int64_t>(1, pieces(shape.m, kernel.tile.mr)) ||
-                            across_n > std::max<std::int64_t>(1, pieces(shape.n, kernel.tile.nr));
-      if (too_thin) continue;
+      if (across_m > strips(shape.m, kernel.tile.mr)) continue;
+      if (across_n > strips(shape.n, kernel.tile.nr)) continue;
       TileConfig tile = kernel.tile;
       tile.block_m = choose_block(shape.m, across_m, tile.mr);
       tile.block_n = choose_block(shape.n, across_n, tile.nr);
       tile.block_k = choose_block_k(shape.k, kernel.a, across_k);
-      choose_in_place(request, shape, tile);
-      add(choices, kernel, tile, workers);
+      choose_in_place(tiles.product, tile);
+      tiles.add(tile, workers);
     }
   }
 }
 
 // Middling tiles that balance by their number, for groups and for shapes that do not divide.
-void add_middling(const PlanRequest& request, const KernelEntry& kernel, const GemmShape& largest,
-                  int workers, TileChoices& choices) {
+void add_middling(Enumeration& tiles, int workers) {
   struct Block {
     std::int64_t m;
     std::int64_t n;
   };
   constexpr std::array<Block, 3> kBlocks = {{{256, 1024}, {256, 512}, {128, 256}}};
+  const GemmShape& shape = tiles.product.shape;
+  const auto block_of = [](std::int64_t size, std::int64_t block, int multiple) {
+    return choose_block(size, std::max<std::int64_t>(1, pieces(size, block)), multiple);
+  };
   for (const Block& block : kBlocks) {
-    TileConfig tile = kernel.tile;
-    tile.block_m =
-        choose_block(largest.m, std::max<std::int64_t>(1, pieces(largest.m, block.m)), tile.mr);
-    tile.block_n =
-        choose_block(largest.n, std::max<std::int64_t>(1, pieces(largest.n, block.n)), tile.nr);
-    tile.block_k = choose_block_k(largest.k, kernel.a, 1);
-    choose_in_place(request, largest, tile);
-    add(choices, kernel, tile, workers);
+    TileConfig tile = tiles.kernel.tile;
+    tile.block_m = block_of(shape.m, block.m, tile.mr);
+    tile.block_n = block_of(shape.n, block.n, tile.nr);
+    tile.block_k = choose_block_k(shape.k, tiles.kernel.a, 1);
+    choose_in_place(tiles.product, tile);
+    tiles.add(tile, workers);
   }
 }
 
@@ -146,16 +160,15 @@ GemmShape largest_sides(const PlanRequest& request) {
 }
 
 // The caller's blocks; what is 0 in them is chosen.
-TileConfig callers_tile(const PlanRequest& request, const KernelEntry& kernel,
-                        const GemmShape& largest) {
-  const TileConfig& wanted = *request.options.tile;
-  TileConfig tile = wanted;
-  tile.mr = kernel.tile.mr;
-  tile.nr = kernel.tile.nr;
-  if (tile.block_m == 0) tile.block_m = choose_block(largest.m, 1, tile.mr);
-  if (tile.block_n == 0) tile.block_n = choose_block(largest.n, 1, tile.nr);
-  if (tile.block_k == 0) tile.block_k = choose_block_k(largest.k, kernel.a, 1);
-  return tile;
+void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
+  const GemmShape& shape = tiles.product.shape;
+  TileConfig tile = tiles.product.is_turned ? turned(wanted) : wanted;
+  tile.mr = tiles.kernel.tile.mr;
+  tile.nr = tiles.kernel.tile.nr;
+  if (tile.block_m == 0) tile.block_m = choose_block(shape.m, 1, tile.mr);
+  if (tile.block_n == 0) tile.block_n = choose_block(shape.n, 1, tile.nr);
+  if (tile.block_k == 0) tile.block_k = choose_block_k(shape.k, tiles.kernel.a, 1);
+  tiles.add(tile, workers);
 }
 
 // The first kernel that can is the best: the catalogue lists the widest instruction sets first.
@@ -191,18 +204,17 @@ TileConfig invariant_cpu_tile(const KernelEntry& kernel, ElementType type) {
 void enumerate_cpu_tiles(const PlanRequest& request, TileChoices& choices) {
   const KernelEntry* kernel = choose_kernel(request, choices);
   if (kernel == nullptr) return;
-  const GemmShape largest = largest_sides(request);
+  Enumeration tiles{*kernel, face(request.problem, largest_sides(request), kernel->tile.nr),
+                    choices};
   const bool one_product = request.runs.size() == 1 && request.runs.front().count == 1;
   for (const int workers : worker_counts(request)) {
     if (request.options.tile) {
-      add(choices, *kernel, callers_tile(request, *kernel, largest), workers);
+      add_callers(*request.options.tile, tiles, workers);
     } else if (request.options.batch_invariant) {
-      add(choices, *kernel, invariant_cpu_tile(*kernel, request.problem.types.a), workers);
-    } else if (one_product) {
-      add_equal_shares(request, *kernel, largest, workers, choices);
-      if (workers > 1) add_middling(request, *kernel, largest, workers, choices);
+      tiles.add(invariant_cpu_tile(*kernel, request.problem.types.a), workers);
     } else {
-      add_middling(request, *kernel, largest, workers, choices);
+      if (one_product) add_equal_shares(tiles, workers);
+      if (!one_product || workers > 1) add_middling(tiles, workers);
     }
   }
 }

@@ -1,0 +1,41 @@
+// Which way round a CPU product is computed. The microkernel lays C's rows in vectors, so a
+// column-major C, or one of very few columns, is computed as Cᵀ = Bᵀ·Aᵀ: then nr runs along m and
+// mr along n, and what is said of B in place concerns A.
+#pragma once
+
+#include <utility>
+
+#include "tessera/problem.hpp"
+#include "tessera/tile_config.hpp"
+
+namespace tessera {
+
+// The backend decides the same for each product from its strides (cpu/product.hpp).
+inline bool is_turned(const Problem& problem, const GemmShape& shape, int nr) {
+  if (shape.n * 4 <= nr && shape.m > shape.n) return true;
+  if (shape.m * 4 <= nr && shape.n > shape.m) return false;
+  return problem.c.major == Major::column;
+}
+
+// The same tile as seen from the other side; mr and nr stay the kernel's.
+inline TileConfig turned(TileConfig tile) {
+  std::swap(tile.block_m, tile.block_n);
+  std::swap(tile.a_in_place, tile.b_in_place);
+  return tile;
+}
+
+// A product as the microkernel faces it.
+struct FacedProduct {
+  bool is_turned = false;
+  GemmShape shape;
+  bool b_rows_are_dense = true;  // rows of B can be read as vectors where they lie
+};
+
+inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr) {
+  if (is_turned(problem, shape, nr)) {
+    return {true, {shape.n, shape.m, shape.k}, problem.a.major == Major::column};
+  }
+  return {false, shape, problem.b.major == Major::row};
+}
+
+}  // namespace tessera
