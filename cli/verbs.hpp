@@ -20,5 +20,6 @@ Verb add_info_verb(CLI::App& app);
 Verb add_bench_verb(CLI::App& app);
 Verb add_calibrate_verb(CLI::App& app);
 Verb add_explain_verb(CLI::App& app);
+Verb add_trace_verb(CLI::App& app);
 
 }  // namespace tessera::cli

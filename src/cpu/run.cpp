@@ -14,6 +14,7 @@
 
 #include "core/catalogue.hpp"
 #include "cpu/cpuid.hpp"
+#include "cpu/recorder.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/tile_run.hpp"
 #include "schedule/fixup.hpp"
@@ -106,6 +107,7 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
   const HostIterationSpace space(plan.problem.groups, plan.tile);
   const Partition partition = make_partition(effective_schedule(plan), space);
   const int threads = threads_for(plan, partition, options.threads);
+  Recorder recorder(options.trace, space, partition);
   if (space.space().tiles == 0 || changes_nothing(plan.problem)) return;
 
   Launch launch{plan, code, groups, workspace_layout(plan, partition, space.space().tiles)};
@@ -120,14 +122,22 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
     void* memory = thread_panels().reserve(sizes.total());
     // The caller's thread has its memory; one that gets none leaves its work to the others.
     if (memory == nullptr && sizes.total() > 0) return;
-    TileRunner runner(launch, sizes, memory);
+    ItemClock clock;
+    TileRunner runner(launch, sizes, memory, clock);
+    const std::int32_t thread = recorder.join();
     for (;;) {
       const std::int32_t worker = next_worker.fetch_add(1, std::memory_order_relaxed);
       if (worker >= partition.workers) return;
-      for (const WorkItem& item : items_of(space, partition, worker)) runner.run(item);
+      std::int64_t number = 0;
+      for (const WorkItem& item : items_of(space, partition, worker)) {
+        clock.begin(recorder.place(worker, number++, thread), recorder.origin());
+        runner.run(item);
+        clock.end();
+      }
     }
   };
   on_threads(threads, work);
+  recorder.finish();
 }
 
 }  // namespace tessera::cpu

@@ -87,8 +87,10 @@ PanelSizes panel_sizes(const Launch& launch) {
   return sizes;
 }
 
-TileRunner::TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory)
+TileRunner::TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory,
+                       ItemClock& clock)
     : launch_(launch),
+      clock_(clock),
       a_panels_(static_cast<unsigned char*>(memory)),
       b_panels_(a_panels_ + sizes.a),
       sums_(b_panels_ + sizes.b) {}
@@ -172,6 +174,7 @@ BlockOperand TileRunner::block_of_a(const WorkItem& item, const TileExtent& tile
   if (product_.a_in_place) return {data, true, a.row_stride, a.col_stride};
   const Held wanted{item.group, tile.row, iteration, first_row};
   if (held_a_ != wanted) {
+    const PackingTime packing(clock_);
     product_.code->pack_a({data, rows, depth, a.row_stride, a.col_stride}, a_panels_);
     held_a_ = wanted;
   }
@@ -207,6 +210,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         unsigned char* panels = b_panels_;
         if (blocking.keeps_b) panels += col / code.nr * code.panel_bytes_b(task.depth);
         if (row == 0 && !b_is_held) {
+          const PackingTime packing(clock_);
           code.pack_b({at(b, k, tile.col + col), task.cols, task.depth, b.col_stride, b.row_stride},
                       panels);
         }
@@ -234,6 +238,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
 void TileRunner::fix_up(const WorkItem& item, const TileExtent& tile) {
   const KernelCode& code = *product_.code;
   const std::int64_t stride = padded_columns(tile.cols);
+  clock_.multiplied();
   FixupStep step(item.peer, item.peers);
   for (; step.valid(); step.up()) {
     // The partial is in its slot: the kernel collected it there. Releasing it and acquiring the
@@ -248,6 +253,7 @@ void TileRunner::fix_up(const WorkItem& item, const TileExtent& tile) {
     }
   }
   code.finish(finish_of(tile, false), slot(item, step.peer()), stride, tile.rows, tile.cols);
+  clock_.wrote_tile();
 }
 
 }  // namespace tessera::cpu

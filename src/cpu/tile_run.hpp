@@ -10,6 +10,7 @@
 #include <span>
 
 #include "cpu/product.hpp"
+#include "cpu/recorder.hpp"
 #include "cpu/workspace.hpp"
 #include "tessera/plan.hpp"
 
@@ -40,8 +41,9 @@ PanelSizes panel_sizes(const Launch& launch);
 
 class TileRunner {
  public:
-  // `memory`: sizes.total() bytes, aligned to a cache line, for this thread alone.
-  TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory);
+  // `memory`: sizes.total() bytes, aligned to a cache line, for this thread alone. `clock` is told
+  // what an item is at.
+  TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory, ItemClock& clock);
 
   void run(const WorkItem& item);
 
@@ -66,6 +68,7 @@ class TileRunner {
   unsigned char* slot(const WorkItem& item, std::int32_t peer) const;
 
   const Launch& launch_;
+  ItemClock& clock_;
   unsigned char* a_panels_;
   unsigned char* b_panels_;
   unsigned char* sums_;

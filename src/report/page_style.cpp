@@ -104,6 +104,9 @@ svg text.halo { paint-order: stroke; stroke: var(--panel); stroke-width: 4px; st
 .over { fill: var(--warm); }
 .free { fill: var(--idle); stroke: var(--rule); }
 .bar { fill: var(--accent); } .bar-slow { fill: var(--warm); }
+.data-wait { fill: var(--ink); opacity: 0.55; pointer-events: none; }
+.adding { fill: var(--warm); pointer-events: none; }
+.legend-hand-over { fill: none; stroke: var(--ink); stroke-width: 2; }
 .predicted { fill: none; stroke: var(--ink); stroke-width: 1; stroke-dasharray: 3 2; pointer-events: none; }
 svg.lit .item, svg.lit .hand-over, svg.lit .hand-over.thick { stroke-width: 1.8; opacity: 0.85; }
 .hand-over-end { opacity: 0.25; }

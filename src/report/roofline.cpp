@@ -37,7 +37,7 @@ Axes axes_of(const Roofline& roofline) {
     most = std::max(most, point.flops_per_byte);
   }
   const double low = power_below(2, least) / 2;
-  const double high = power_above(2, most) * 2;
+  const double high = power_above(2, most) * 4;
   double slowest = attainable(roofline, low);
   for (const RooflinePoint& point : roofline.points) {
     if (point.flops_per_second > 0) slowest = std::min(slowest, point.flops_per_second);
@@ -71,7 +71,7 @@ void draw_roof(const Roofline& roofline, const Axes& axes, Svg& svg) {
                        coordinate(axes.y.from), coordinate(start.x)),
            style("roof-area"));
   draw_grid(axes, svg);
-  if (roofline.cache_bytes_per_second > roofline.memory_bytes_per_second) {
+  if (has_cache_roof(roofline)) {
     const double cache_ridge = peak / roofline.cache_bytes_per_second;
     const Point from = axes.at(axes.x.low, axes.x.low * roofline.cache_bytes_per_second);
     const Point to = axes.at(cache_ridge, peak);
@@ -135,6 +135,10 @@ double attainable(const Roofline& roofline, double flops_per_byte) {
 
 double ridge(const Roofline& roofline) {
   return roofline.peak_flops_per_second / roofline.memory_bytes_per_second;
+}
+
+bool has_cache_roof(const Roofline& roofline) {
+  return roofline.cache_bytes_per_second > 1.1 * roofline.memory_bytes_per_second;
 }
 
 std::string roofline_picture(const Roofline& roofline) {

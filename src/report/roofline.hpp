@@ -29,6 +29,9 @@ double attainable(const Roofline& roofline, double flops_per_byte);
 // The intensity from which on arithmetic is the limit.
 double ridge(const Roofline& roofline);
 
+// Whether the cache's bandwidth is worth a slope of its own.
+bool has_cache_roof(const Roofline& roofline);
+
 std::string roofline_picture(const Roofline& roofline);
 
 }  // namespace tessera::report

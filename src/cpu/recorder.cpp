@@ -1,0 +1,51 @@
+#include "cpu/recorder.hpp"
+
+#include <algorithm>
+
+namespace tessera::cpu {
+
+Recorder::Recorder(Trace* trace, const IterationSpace& space, const Partition& partition)
+    : trace_(trace) {
+  if (trace_ == nullptr) return;
+  *trace_ = {};
+  for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
+    first_.push_back(entries_.size());
+    for (const WorkItem& item : items_of(space, partition, worker)) {
+      entries_.push_back({{.worker = worker,
+                           .group = item.group,
+                           .tile_m = item.tile_m,
+                           .tile_n = item.tile_n,
+                           .k_begin = item.k_begin,
+                           .k_end = item.k_end,
+                           .peers = item.peers,
+                           .peer = item.peer}});
+    }
+  }
+  origin_ = std::chrono::steady_clock::now();
+}
+
+TracedItem* Recorder::place(std::int32_t worker, std::int64_t item, std::int32_t thread) {
+  if (trace_ == nullptr) return nullptr;
+  Entry& entry =
+      entries_[first_[static_cast<std::size_t>(worker)] + static_cast<std::size_t>(item)];
+  entry.thread = thread;
+  return &entry.item;
+}
+
+void Recorder::finish() {
+  if (trace_ == nullptr) return;
+  trace_->seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - origin_).count();
+  trace_->tracks.resize(static_cast<std::size_t>(threads_.load()));
+  for (const Entry& entry : entries_) {
+    if (entry.thread < 0) continue;
+    trace_->tracks[static_cast<std::size_t>(entry.thread)].push_back(entry.item);
+  }
+  for (std::vector<TracedItem>& track : trace_->tracks) {
+    std::sort(track.begin(), track.end(),
+              [](const TracedItem& a, const TracedItem& b) { return a.start < b.start; });
+  }
+  std::erase_if(trace_->tracks, [](const std::vector<TracedItem>& track) { return track.empty(); });
+}
+
+}  // namespace tessera::cpu

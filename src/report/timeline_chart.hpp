@@ -1,0 +1,29 @@
+// A trace as a picture: threads down, time across, with each work item's phases.
+#pragma once
+
+#include <string>
+
+#include "tessera/trace.hpp"
+
+namespace tessera::report {
+
+struct TimelineChart {
+  std::string svg;
+  std::string note;   // what was left out or merged; empty: nothing
+  std::string words;  // how busy the threads were, and what held them up
+};
+
+// `predicted_seconds` is marked; 0: no mark.
+TimelineChart timeline_chart(const Trace& trace, double predicted_seconds);
+
+// Shares of all threads' time.
+struct TraceFacts {
+  double multiplying = 0;
+  double data = 0;    // packing, or waiting for blocks
+  double adding = 0;  // fix-up and writing tiles that were shared
+  double idle = 0;
+  std::int64_t items = 0;
+};
+TraceFacts trace_facts(const Trace& trace);
+
+}  // namespace tessera::report
