@@ -10,9 +10,9 @@
 
 #include "bench/limits.hpp"
 #include "bench/peer.hpp"
-#include "cli/cuda_device.hpp"
 #include "cli/verbs.hpp"
 #include "core/catalogue.hpp"
+#include "core/environment.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {
@@ -20,11 +20,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kVariables = {
-    "TESSERA_MACHINE",      "OMP_NUM_THREADS",      "OMP_PROC_BIND",     "OMP_PLACES",
-    "OMP_WAIT_POLICY",      "GOMP_SPINCOUNT",       "GOMP_CPU_AFFINITY", "OPENBLAS_CORETYPE",
-    "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",     "BLIS_ARCH_TYPE",    "DNNL_MAX_CPU_ISA",
-    "ONEDNN_MAX_CPU_ISA",   "CUDA_VISIBLE_DEVICES", "NO_COLOR"};
+// Variables of the libraries below and beside this one; Tessera's own are listed by the library.
+constexpr std::array kForeignVariables = {
+    "OMP_NUM_THREADS",    "OMP_PROC_BIND",     "OMP_PLACES",          "OMP_WAIT_POLICY",
+    "GOMP_SPINCOUNT",     "GOMP_CPU_AFFINITY", "OPENBLAS_CORETYPE",   "BLIS_ARCH_TYPE",
+    "ONEDNN_MAX_CPU_ISA", "NO_COLOR",          "CUDA_VISIBLE_DEVICES"};
 
 #ifdef __clang__
 constexpr const char* kCompiler = "Clang " __clang_version__;
@@ -103,11 +103,12 @@ Json collect(const Options& options) {
     }
   }
   info["gpus"] = Json::array();
-  for (const CudaDevice& device : cuda_devices()) {
-    info["gpus"].push_back({{"name", device.name},
-                            {"multiprocessors", device.multiprocessors},
-                            {"architecture", device.architecture},
-                            {"memory_gb", device.memory_bytes * 1e-9}});
+  for (int device = 0; device < device_count(); ++device) {
+    const Machine gpu = device_machine(device);
+    info["gpus"].push_back({{"name", gpu.name},
+                            {"multiprocessors", gpu.workers},
+                            {"architecture", gpu.architecture},
+                            {"memory_gb_per_second", gpu.memory_bytes_per_second * 1e-9}});
   }
   info["kernels"] = kernels_on(machine);
   info["machines"] = machine_names();
@@ -116,7 +117,10 @@ Json collect(const Options& options) {
     info["peers"].push_back({{"name", peer.name}, {"version", peer.version}, {"path", peer.path}});
   }
   info["environment"] = Json::object();
-  for (const char* const name : kVariables) {
+  for (const EnvironmentVariable& variable : environment_variables()) {
+    if (variable.value) info["environment"][std::string(variable.name)] = *variable.value;
+  }
+  for (const char* const name : kForeignVariables) {
     if (const char* const value = std::getenv(name)) info["environment"][name] = value;
   }
   return info;
@@ -163,9 +167,9 @@ void print_text(const Json& info) {
                                               info["cache_line_round_trip_ns"].get<double>()));
   }
   for (const Json& gpu : info["gpus"]) {
-    line("GPU", fmt::format("{}, {} SMs, {}, {:.0f} GB", text_of(gpu["name"]),
+    line("GPU", fmt::format("{}, {} SMs, {}, {:.0f} GB/s", text_of(gpu["name"]),
                             gpu["multiprocessors"].get<int>(), text_of(gpu["architecture"]),
-                            gpu["memory_gb"].get<double>()));
+                            gpu["memory_gb_per_second"].get<double>()));
   }
   if (info["gpus"].empty()) line("GPU", "none");
   line("machines", joined(info["machines"]));

@@ -8,11 +8,11 @@
 #include <limits>
 #include <system_error>
 
-#include "cli/cuda_device.hpp"
 #include "cli/shape.hpp"
 #include "cli/text_file.hpp"
 #include "core/validate.hpp"
 #include "tessera/error.hpp"
+#include "tessera/tessera.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -134,7 +134,7 @@ Machine machine_from(const MachineOptions& options) {
                 fmt::format("'{}'", options.device), "choose a listed device");
   }
   if (options.machine.empty()) {
-    return options.device == "cuda" ? cuda_machine() : host_machine();
+    return options.device == "cuda" ? device_machine() : host_machine();
   }
   std::error_code error;
   const bool is_file =

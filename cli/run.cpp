@@ -94,8 +94,7 @@ Timing run_on_cpu(const Options& options, const Plan& plan, Workload& workload) 
 Timing run_on(const Options& options, const Plan& plan, Workload& workload) {
   if (plan.machine.kind == MachineKind::cpu) return run_on_cpu(options, plan, workload);
   const int repeats = options.repeat > 0 ? options.repeat : kDefaultRepeats;
-  const CudaTiming timing = run_on_cuda(plan, workload, repeats);
-  return {timing.seconds, repeats};
+  return {run_on_cuda(plan, workload, repeats), repeats};
 }
 
 // The worst of all products; fails with the first that fails.

@@ -14,6 +14,9 @@
 namespace tessera::cli {
 namespace {
 
+// A, B and C each have a seed of their own.
+constexpr std::uint64_t kSeedsPerProduct = 3;
+
 [[noreturn]] void fail(const std::string& argument, const std::string& requirement,
                        const std::string& given, const std::string& remedy) {
   throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
@@ -40,33 +43,29 @@ Matrix read_operand(const std::filesystem::path& path, ElementType GemmTypes::*w
   return matrix;
 }
 
-// What C is, given A, B and the options.
-ElementType result_type(const Matrix& a, const ProblemOptions& options) {
-  return options.out_type.empty() ? gemm_types_for(a.type()).c
-                                  : element_type_from_name(options.out_type);
-}
-
+// C and what it was before: from a file, or random.
 void add_c(Product& product, const ProblemOptions& options, const std::string& initial,
            std::uint64_t seed) {
   const Operands shaped = product.operands();
-  product.c = Matrix(shaped.a.rows, shaped.b.cols, result_type(product.a, options));
+  const std::int64_t rows = shaped.a.rows;
+  const std::int64_t cols = shaped.b.cols;
+  const ElementType type = options.out_type.empty() ? gemm_types_for(product.a.type()).c
+                                                    : element_type_from_name(options.out_type);
+  product.c = Matrix(rows, cols, type);
   if (options.beta == 0) return;
   if (initial.empty()) {
-    product.c_before = Matrix(product.c.rows(), product.c.cols(), product.c.type());
+    product.c_before = Matrix(rows, cols, type);
     fill_random(product.c_before, seed);
   } else {
-    product.c_before =
-        read_npy(std::filesystem::path(initial),
-                 product.c.type() == ElementType::bf16 ? Uint16::is_bf16 : Uint16::refuse);
+    product.c_before = read_npy(std::filesystem::path(initial),
+                                type == ElementType::bf16 ? Uint16::is_bf16 : Uint16::refuse);
     const Matrix& given = product.c_before;
-    if (given.rows() != product.c.rows() || given.cols() != product.c.cols() ||
-        given.type() != product.c.type()) {
-      fail("file '" + initial + "'",
-           fmt::format("hold C, {} of {}", size_text(product.c.view()), name_of(product.c.type())),
+    if (given.rows() != rows || given.cols() != cols || given.type() != type) {
+      fail("file '" + initial + "'", fmt::format("hold C, {}x{} of {}", rows, cols, name_of(type)),
            fmt::format("{} of {}", size_text(given.view()), name_of(given.type())),
            "give a C of that size and type, or leave --beta out");
     }
-    product.c = Matrix(given.rows(), given.cols(), given.type(), given.major());
+    product.c = Matrix(rows, cols, type, given.major());
   }
   product.restore_c();
 }
@@ -90,19 +89,23 @@ Product product_from_files(const ProductFiles& files, const WorkloadOptions& opt
   return product;
 }
 
-Product random_product(const GemmShape& shape, const GemmTypes& types,
-                       const ProblemOptions& options, std::uint64_t seed) {
+Product random_product(const GemmShape& shape, const Problem& problem, std::uint64_t seed) {
   Product product;
-  const StoredLayouts layouts = layouts_from(options);
-  product.transpose_a = layouts.a == Major::column;
-  product.transpose_b = layouts.b == Major::column;
+  const GemmTypes& types = problem.types;
+  product.transpose_a = problem.a.major == Major::column;
+  product.transpose_b = problem.b.major == Major::column;
   product.a =
       product.transpose_a ? Matrix(shape.k, shape.m, types.a) : Matrix(shape.m, shape.k, types.a);
   product.b =
       product.transpose_b ? Matrix(shape.n, shape.k, types.b) : Matrix(shape.k, shape.n, types.b);
+  product.c = Matrix(shape.m, shape.n, types.c);
   fill_random(product.a, seed);
   fill_random(product.b, seed + 1);
-  add_c(product, options, "", seed + 2);
+  if (problem.beta != 0) {
+    product.c_before = Matrix(shape.m, shape.n, types.c);
+    fill_random(product.c_before, seed + 2);
+    product.restore_c();
+  }
   return product;
 }
 
@@ -150,6 +153,18 @@ Problem Workload::problem() {
   return describe(operands(), alpha, beta, epilogue);
 }
 
+Workload random_workload(const Problem& problem, std::uint64_t seed) {
+  Workload workload;
+  workload.alpha = problem.alpha;
+  workload.beta = problem.beta;
+  workload.epilogue = problem.epilogue;
+  for (const GemmShape& shape : problem.groups) {
+    workload.products.push_back(random_product(shape, problem, seed));
+    seed += kSeedsPerProduct;
+  }
+  return workload;
+}
+
 Workload make_workload(const WorkloadOptions& options) {
   check_sources(options);
   const ProblemOptions& problem = options.problem;
@@ -159,7 +174,6 @@ Workload make_workload(const WorkloadOptions& options) {
   workload.epilogue = epilogue_from(problem);
   if (!options.out.empty()) check_writable(options.out);
 
-  // Random operands of product g start at seed + 3g.
   std::uint64_t seed = options.seed;
   if (!options.a.empty()) {
     workload.products.push_back(
@@ -171,14 +185,10 @@ Workload make_workload(const WorkloadOptions& options) {
     }
     for (const ProductFiles& files : list) {
       workload.products.push_back(product_from_files(files, options, seed));
-      seed += 3;
+      seed += kSeedsPerProduct;
     }
   } else {
-    const Problem posed = problem_from(problem);
-    for (const GemmShape& shape : posed.groups) {
-      workload.products.push_back(random_product(shape, posed.types, problem, seed));
-      seed += 3;
-    }
+    workload = random_workload(problem_from(problem), seed);
   }
   if (!options.out.empty()) workload.products.front().out = options.out;
   return workload;

@@ -45,6 +45,9 @@ struct WorkloadOptions {
   std::uint64_t seed = 0;
 };
 
+// Random operands for a problem, stored without gaps as its layouts say.
+Workload random_workload(const Problem& problem, std::uint64_t seed);
+
 // Checks names and places of outputs before it reads anything.
 Workload make_workload(const WorkloadOptions& options);
 
