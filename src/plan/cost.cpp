@@ -199,19 +199,35 @@ Loads loads_of(const TileProfile& profile, const Machine& machine, const Partiti
   return loads;
 }
 
+// Whether all runs of the stream region start and end alike within their tiles: then workers walk
+// side by side as they do on whole tiles.
+bool is_aligned(const TileProfile& profile, const Partition& partition) {
+  const std::int64_t each = partition.stream_iterations / partition.workers;
+  const std::int64_t depth = profile.most_iterations;
+  return each > 0 && partition.stream_iterations % partition.workers == 0 &&
+         (each % depth == 0 || depth % each == 0);
+}
+
 // Contributors to the tile that has the most of them.
 std::int64_t peers_in(const TileProfile& profile, const Partition& partition) {
-  std::int64_t peers = std::min<std::int64_t>(partition.splits, profile.most_iterations);
-  if (partition.stream_iterations > 0) {
-    const std::int64_t each =
-        std::max<std::int64_t>(1, partition.stream_iterations / partition.workers);
-    const bool aligned =
-        partition.stream_iterations % partition.workers == 0 &&
-        (each % profile.most_iterations == 0 || profile.most_iterations % each == 0);
-    const std::int64_t stream = ceil_div(profile.most_iterations, each);
-    peers = std::max(peers, aligned ? stream : std::max<std::int64_t>(stream, 2));
+  const std::int64_t split = std::min<std::int64_t>(partition.splits, profile.most_iterations);
+  if (partition.stream_iterations == 0) return split;
+  const std::int64_t each =
+      std::max<std::int64_t>(1, partition.stream_iterations / partition.workers);
+  const std::int64_t stream = ceil_div(profile.most_iterations, each);
+  return std::max(split,
+                  is_aligned(profile, partition) ? stream : std::max<std::int64_t>(stream, 2));
+}
+
+// The stream region's workers stand at different depths; the others walk together.
+double memory_bytes(const TileProfile& profile, const Partition& partition,
+                    const Traffic& traffic) {
+  if (partition.stream_iterations == 0 || is_aligned(profile, partition)) {
+    return traffic.memory_bytes;
   }
-  return peers;
+  const double streamed =
+      static_cast<double>(partition.stream_iterations) / static_cast<double>(profile.iterations);
+  return streamed * traffic.scattered_bytes + (1 - streamed) * traffic.memory_bytes;
 }
 
 double fixup_seconds(const TileProfile& profile, const Machine& machine,
@@ -290,6 +306,7 @@ Traffic traffic_of(const TileProfile& profile, const Problem& problem, const Mac
     const Traffic traffic = estimate_traffic(run.run, run.grid, problem, order, workers, machine);
     sum.memory_bytes += traffic.memory_bytes;
     sum.cache_bytes += traffic.cache_bytes;
+    sum.scattered_bytes += traffic.scattered_bytes;
   }
   return sum;
 }
@@ -303,11 +320,11 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
   const auto workers = static_cast<double>(capacity);
   const bool forks = machine.kind == MachineKind::gpu || capacity > 1;
   const double busy = std::max(loads.busiest, loads.total / workers);
-  const double memory_seconds =
-      loads.active > 0 ? traffic.memory_bytes / memory_rate(profile, machine, loads.active) : 0;
-
   Prediction p;
-  p.traffic = traffic;
+  p.memory_bytes = memory_bytes(profile, partition, traffic);
+  p.cache_bytes = traffic.cache_bytes;
+  const double memory_seconds =
+      loads.active > 0 ? p.memory_bytes / memory_rate(profile, machine, loads.active) : 0;
   p.launch = forks ? machine.cost.launch_seconds : 0;
   p.arithmetic = profile.arithmetic_seconds / workers;
   p.packing = profile.packing_seconds / workers;
@@ -322,8 +339,8 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
 Cost to_cost(const Prediction& p) {
   Cost cost;
   cost.seconds = p.seconds;
-  cost.memory_bytes = p.traffic.memory_bytes;
-  cost.cache_bytes = p.traffic.cache_bytes;
+  cost.memory_bytes = p.memory_bytes;
+  cost.cache_bytes = p.cache_bytes;
   cost.terms = {{"launch", p.launch}, {"arithmetic", p.arithmetic}, {"packing", p.packing},
                 {"items", p.items},   {"imbalance", p.imbalance},   {"fix-up", p.fixup},
                 {"memory", p.memory}};

@@ -59,7 +59,8 @@ struct Prediction {
   double imbalance = 0;   // the busiest worker beyond the average
   double fixup = 0;       // adding partial tiles, after the last iteration
   double memory = 0;      // waiting for memory beyond the busiest worker
-  Traffic traffic;
+  double memory_bytes = 0;
+  double cache_bytes = 0;
 };
 
 // What `workers` workers load and store in a tile order.

@@ -46,6 +46,9 @@ WaveFootprint wave_footprint(const TileGrid& grid, TileOrderChoice order, std::i
 struct Traffic {
   double memory_bytes = 0;  // A and B read, C written and, with beta ≠ 0, read
   double cache_bytes = 0;   // A and B as the tiles ask for them
+  // The memory's share if every worker stands at a depth of its own, as stream-K leaves them: a
+  // block then serves another worker only if that one comes by before the cache has turned over.
+  double scattered_bytes = 0;
 };
 
 // Traffic of `run.count` products that `workers` workers walk tile by tile.
