@@ -12,7 +12,7 @@ namespace {
 
 struct Workspace {
   explicit Workspace(const Plan& plan) : buffer(workspace_bytes(plan)) {
-    if (buffer.size() > 0) check(cudaMemset(buffer.data(), 0, buffer.size()));
+    if (buffer.size() > 0) initialize_workspace(buffer.data(), buffer.size(), nullptr);
   }
   RunOptions options(cudaStream_t stream) const {
     return {.stream = stream, .workspace = buffer.data(), .workspace_size = buffer.size()};
