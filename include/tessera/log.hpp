@@ -1,7 +1,7 @@
 // What the library has to say while it works: one line per call, with the path it took and why.
 //
-// Nobody who does not ask hears anything: the lines go to the program's own function, or, where it has
-// set none, to stderr for the topics that the environment variable TESSERA_VERBOSE names.
+// Nobody who does not ask hears anything: the lines go to the program's own function, or, where it
+// has set none, to stderr for the topics that the environment variable TESSERA_VERBOSE names.
 #pragma once
 
 #include <functional>

@@ -23,8 +23,8 @@ struct TileConfig {
   int mr = 0;
   int nr = 0;
   int mc = 0;
-  // CPU: read an operand where it lies instead of packing it; pays where few rows or columns of C use
-  // each of its elements. A kernel that cannot do so packs all the same.
+  // CPU: read an operand where it lies instead of packing it; pays where few rows or columns of C
+  // use each of its elements. A kernel that cannot do so packs all the same.
   bool a_in_place = false;
   bool b_in_place = false;
 
