@@ -27,27 +27,33 @@ double seconds_since(Clock::time_point start) {
 // is written in assembly so that no compiler removes it and no compiler flag is needed.
 #define TESSERA_ONE(instruction, register, i) \
   instruction " %%" register "15, %%" register "14, %%" register #i "\n\t"
-#define TESSERA_FOURTEEN(instruction, r)                                                       \
-  TESSERA_ONE(instruction, r, 0)                                                               \
-  TESSERA_ONE(instruction, r, 1)                                                               \
-  TESSERA_ONE(instruction, r, 2)                                                               \
-  TESSERA_ONE(instruction, r, 3)                                                               \
-  TESSERA_ONE(instruction, r, 4)                                                               \
-  TESSERA_ONE(instruction, r, 5)                                                               \
-  TESSERA_ONE(instruction, r, 6) TESSERA_ONE(instruction, r, 7) TESSERA_ONE(instruction, r, 8) \
-      TESSERA_ONE(instruction, r, 9) TESSERA_ONE(instruction, r, 10)                           \
-          TESSERA_ONE(instruction, r, 11) TESSERA_ONE(instruction, r, 12)                      \
-              TESSERA_ONE(instruction, r, 13)
+#define TESSERA_FOURTEEN(instruction, r) \
+  TESSERA_ONE(instruction, r, 0)         \
+  TESSERA_ONE(instruction, r, 1)         \
+  TESSERA_ONE(instruction, r, 2)         \
+  TESSERA_ONE(instruction, r, 3)         \
+  TESSERA_ONE(instruction, r, 4)         \
+  TESSERA_ONE(instruction, r, 5)         \
+  TESSERA_ONE(instruction, r, 6)         \
+  TESSERA_ONE(instruction, r, 7)         \
+  TESSERA_ONE(instruction, r, 8)         \
+  TESSERA_ONE(instruction, r, 9)         \
+  TESSERA_ONE(instruction, r, 10)        \
+  TESSERA_ONE(instruction, r, 11) TESSERA_ONE(instruction, r, 12) TESSERA_ONE(instruction, r, 13)
 #define TESSERA_CLEAR(i) "vpxor %%xmm" #i ", %%xmm" #i ", %%xmm" #i "\n\t"
-#define TESSERA_CLEAR_ALL                                                               \
-  TESSERA_CLEAR(0)                                                                      \
-  TESSERA_CLEAR(1)                                                                      \
-  TESSERA_CLEAR(2)                                                                      \
-  TESSERA_CLEAR(3)                                                                      \
-  TESSERA_CLEAR(4)                                                                      \
-  TESSERA_CLEAR(5)                                                                      \
-  TESSERA_CLEAR(6) TESSERA_CLEAR(7) TESSERA_CLEAR(8) TESSERA_CLEAR(9) TESSERA_CLEAR(10) \
-      TESSERA_CLEAR(11) TESSERA_CLEAR(12) TESSERA_CLEAR(13) TESSERA_CLEAR(14) TESSERA_CLEAR(15)
+#define TESSERA_CLEAR_ALL \
+  TESSERA_CLEAR(0)        \
+  TESSERA_CLEAR(1)        \
+  TESSERA_CLEAR(2)        \
+  TESSERA_CLEAR(3)        \
+  TESSERA_CLEAR(4)        \
+  TESSERA_CLEAR(5)        \
+  TESSERA_CLEAR(6)        \
+  TESSERA_CLEAR(7)        \
+  TESSERA_CLEAR(8)        \
+  TESSERA_CLEAR(9)        \
+  TESSERA_CLEAR(10)       \
+  TESSERA_CLEAR(11) TESSERA_CLEAR(12) TESSERA_CLEAR(13) TESSERA_CLEAR(14) TESSERA_CLEAR(15)
 
 constexpr int kPerLoop = 14;
 

@@ -61,17 +61,24 @@ struct Wgmma;
 #define TESSERA_NAMES_128 \
   TESSERA_TEN()           \
   TESSERA_TEN(1) TESSERA_TEN(2) TESSERA_TEN(3) TESSERA_TEN(4) TESSERA_TEN(5) "%60,%61,%62,%63"
-#define TESSERA_NAMES_192                                                                   \
-  TESSERA_TEN()                                                                             \
-  TESSERA_TEN(1)                                                                            \
-  TESSERA_TEN(2) TESSERA_TEN(3) TESSERA_TEN(4) TESSERA_TEN(5) TESSERA_TEN(6) TESSERA_TEN(7) \
-      TESSERA_TEN(8) "%90,%91,%92,%93,%94,%95"
-#define TESSERA_NAMES_256                                                                   \
-  TESSERA_TEN()                                                                             \
-  TESSERA_TEN(1)                                                                            \
-  TESSERA_TEN(2) TESSERA_TEN(3) TESSERA_TEN(4) TESSERA_TEN(5) TESSERA_TEN(6) TESSERA_TEN(7) \
-      TESSERA_TEN(8) TESSERA_TEN(9) TESSERA_TEN(10)                                         \
-          TESSERA_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127"
+#define TESSERA_NAMES_192 \
+  TESSERA_TEN()           \
+  TESSERA_TEN(1)          \
+  TESSERA_TEN(2)          \
+  TESSERA_TEN(3)          \
+  TESSERA_TEN(4)          \
+  TESSERA_TEN(5) TESSERA_TEN(6) TESSERA_TEN(7) TESSERA_TEN(8) "%90,%91,%92,%93,%94,%95"
+#define TESSERA_NAMES_256 \
+  TESSERA_TEN()           \
+  TESSERA_TEN(1)          \
+  TESSERA_TEN(2)          \
+  TESSERA_TEN(3)          \
+  TESSERA_TEN(4)          \
+  TESSERA_TEN(5)          \
+  TESSERA_TEN(6)          \
+  TESSERA_TEN(7)          \
+  TESSERA_TEN(8)          \
+  TESSERA_TEN(9) TESSERA_TEN(10) TESSERA_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127"
 
 #define TESSERA_REGISTERS_16 TESSERA_D8(0)
 #define TESSERA_REGISTERS_32 TESSERA_D8(0), TESSERA_D8(8)
