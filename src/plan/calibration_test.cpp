@@ -29,7 +29,7 @@ TEST(Calibration, FindsTheConstantsThatMadeTheTimes) {
     const Calibration result =
         calibrate(start, samples_of(truth, start, ElementType::bf16), "a test");
     EXPECT_GT(result.before.median_error, 0.05) << name;
-    EXPECT_LT(result.after.median_error, 0.01) << name;
+    EXPECT_LT(result.after.median_error, 0.02) << name;
     EXPECT_NEAR(result.machine.cost.compute_efficiency, truth.cost.compute_efficiency, 0.05);
     EXPECT_EQ(result.machine.cost.source, "a test");
   }

@@ -3,99 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plan/intensity.hpp"
-#include "plan/orientation.hpp"
 #include "plan/scratchpad.hpp"
+#include "plan/worker_time.hpp"
 #include "schedule/fixup.hpp"
 #include "schedule/partition.hpp"
 
 namespace tessera {
 namespace {
-
-// Share of Hopper's peak that mma.sync code for sm_80 reaches there: the wgmma path is not open to
-// it. From published microbenchmarks of both instructions on an H100, 2024.
-constexpr double kOlderInstructions = 0.6;
-
-// Share of the time for reading and writing C between two k-blocks on a CPU that the multiplication
-// does not hide. Zen 4, 2026-11.
-constexpr double kExposedAccumulation = 0.3;
-
-// Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
-// register tile is faster, but not below a third: then too few accumulators are in flight to cover
-// the latency.
-double effective_rows(double rows, int mr) {
-  if (mr <= 1) return rows;
-  const double whole = std::floor(rows / mr) * mr;
-  const double rest = rows - whole;
-  return whole + (rest > 0 ? std::max(rest, mr / 3.0) : 0);
-}
-
-// Columns, in whole vectors: two make a register tile's width.
-double effective_columns(double cols, int nr) {
-  const double vector = nr / 2.0;
-  return nr > 1 ? std::ceil(cols / vector) * vector : cols;
-}
-
-double worker_cache_rate(const Machine& machine) {
-  return machine.cache_bytes_per_second / machine.workers;
-}
-
-// A GPU's tile always computes all of itself: rows and columns beyond the edge are zeros that cost
-// the same. A cluster's blocks work side by side on their shares.
-void time_on_gpu(RunProfile& profile, const Problem& problem, const Machine& machine,
-                 const TileConfig& tile, const KernelEntry* kernel) {
-  const bool older =
-      kernel != nullptr && kernel->architecture != machine.architecture && !kernel->needs_tma;
-  const double blocks = tile.cluster_m * tile.cluster_n;
-  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
-                      (older ? kOlderInstructions : 1);
-  profile.arithmetic_seconds = flops_per_iteration(tile) / rate;
-  const double loading =
-      bytes_per_iteration(tile, problem.types) / (worker_cache_rate(machine) * blocks);
-  profile.iteration_seconds =
-      std::max(profile.arithmetic_seconds, loading) + machine.cost.iteration_overhead_seconds;
-  const double c_bytes = static_cast<double>(tile.block_m) * tile.block_n *
-                         size_of(problem.types.c) * (problem.beta != 0 ? 2 : 1);
-  profile.finish_seconds = c_bytes / (worker_cache_rate(machine) * blocks);
-}
-
-// A CPU's edge tiles compute only what is there, rounded up to its registers. Packing and the
-// traffic of C between k-blocks are paid beside the arithmetic.
-void time_on_cpu(RunProfile& profile, const Problem& problem, const Machine& machine,
-                 const TileConfig& tile) {
-  const GemmShape& shape = profile.run.shape;
-  const double rows = static_cast<double>(shape.m) / profile.grid.m;
-  const double cols = static_cast<double>(shape.n) / profile.grid.n;
-  const double depth = static_cast<double>(std::max<std::int64_t>(shape.k, 1)) / profile.grid.k;
-  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency;
-  const bool is_turned_round = is_turned(problem, shape, tile.nr);
-  profile.arithmetic_seconds = 2 * effective_rows(is_turned_round ? cols : rows, tile.mr) *
-                               effective_columns(is_turned_round ? rows : cols, tile.nr) * depth /
-                               rate;
-
-  const double a_source = tile.a_in_place ? 0 : rows * depth * size_of(problem.types.a);
-  const double b_source = tile.b_in_place ? 0 : cols * depth * size_of(problem.types.b);
-  profile.packing_seconds = (a_source + b_source) * machine.cost.pack_seconds_per_byte;
-
-  const double accumulators = rows * cols * size_of(accumulator_of(problem.types));
-  const bool in_scratchpad = accumulators <= 0.5 * static_cast<double>(machine.scratchpad_bytes);
-  const double accumulating =
-      profile.grid.k > 1 && !in_scratchpad
-          ? kExposedAccumulation * 2 * accumulators / worker_cache_rate(machine)
-          : 0;
-  profile.iteration_seconds = profile.arithmetic_seconds + profile.packing_seconds + accumulating +
-                              machine.cost.iteration_overhead_seconds;
-  profile.finish_seconds = 0;
-}
-
-double footprint_bytes(const ShapeRun& run, const Problem& problem) {
-  const auto m = static_cast<double>(run.shape.m);
-  const auto n = static_cast<double>(run.shape.n);
-  const auto k = static_cast<double>(run.shape.k);
-  return static_cast<double>(run.count) *
-         (m * k * size_of(problem.types.a) + k * n * size_of(problem.types.b) +
-          m * n * size_of(problem.types.c));
-}
 
 // The partition of a profile's line, as make_partition cuts the real one.
 Partition partition_of(const TileProfile& profile, const Schedule& schedule) {
@@ -139,8 +53,8 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
     const auto depth = static_cast<double>(ceil_div(run.grid.k, pieces));
     const double publish =
         pieces > 1 ? machine.cost.peer_seconds_per_byte * profile.partial_bytes : 0;
-    const double unit = machine.cost.tile_seconds + depth * run.iteration_seconds + publish +
-                        run.finish_seconds / static_cast<double>(pieces);
+    const double unit = machine.cost.tile_seconds + depth * run.time.iteration + publish +
+                        run.time.finish / static_cast<double>(pieces);
     const std::int64_t rounds = units / workers;
     everyone += static_cast<double>(rounds) * unit;
     for (std::int64_t left = units % workers; left > 0; --left) {
@@ -179,8 +93,7 @@ void cut_stream(const TileProfile& profile, const Machine& machine, const Partit
       const auto iterations = static_cast<double>(to - from);
       load[static_cast<std::size_t>(worker)] +=
           static_cast<double>(items) * machine.cost.tile_seconds +
-          iterations * (run.iteration_seconds + run.finish_seconds / run.grid.k) +
-          partials * publish;
+          iterations * (run.time.iteration + run.time.finish / run.grid.k) + partials * publish;
       position = piece_end;
     }
   }
@@ -274,6 +187,8 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
   profile.partial_bytes =
       static_cast<double>(accumulator_bytes(tile, problem.types)) / profile.blocks_per_worker;
   profile.runs.reserve(runs.size());
+  const double footprint = footprint_bytes(runs, problem);
+  profile.footprint_bytes = footprint;
   for (const ShapeRun& run : runs) {
     const GroupExtent extent = make_extent(run.shape.m, run.shape.n, run.shape.k, tile.block_m,
                                            tile.block_n, tile.block_k, 0, 0);
@@ -282,17 +197,14 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
     each.run = run;
     each.grid = {extent.grid_m, extent.grid_n, extent.iterations};
     each.tiles = extent.tiles() * run.count;
-    if (machine.kind == MachineKind::gpu) {
-      time_on_gpu(each, problem, machine, tile, kernel);
-    } else {
-      time_on_cpu(each, problem, machine, tile);
-    }
+    each.time = machine.kind == MachineKind::gpu
+                    ? time_on_gpu(problem, machine, tile, kernel)
+                    : time_on_cpu(run.shape, each.grid, problem, machine, tile, footprint);
     const std::int64_t iterations = each.tiles * each.grid.k;
     profile.tiles += each.tiles;
     profile.iterations += iterations;
-    profile.arithmetic_seconds += static_cast<double>(iterations) * each.arithmetic_seconds;
-    profile.packing_seconds += static_cast<double>(iterations) * each.packing_seconds;
-    profile.footprint_bytes += footprint_bytes(run, problem);
+    profile.arithmetic_seconds += static_cast<double>(iterations) * each.time.arithmetic;
+    profile.packing_seconds += static_cast<double>(iterations) * each.time.packing;
     profile.most_iterations = std::max<std::int64_t>(profile.most_iterations, each.grid.k);
     profile.runs.push_back(each);
   }

@@ -14,21 +14,19 @@
 #include "core/catalogue.hpp"
 #include "plan/shape_runs.hpp"
 #include "plan/traffic.hpp"
+#include "plan/worker_time.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/plan.hpp"
 #include "tessera/problem.hpp"
 
 namespace tessera {
 
-// A run of equal products, cut into tiles, with the times of one worker that computes them.
+// A run of equal products, cut into tiles.
 struct RunProfile {
   ShapeRun run;
   TileGrid grid;
-  std::int64_t tiles = 0;         // of all its products
-  double iteration_seconds = 0;   // one MAC iteration, everything included
-  double arithmetic_seconds = 0;  // of which multiplying
-  double packing_seconds = 0;     // of which packing (CPU)
-  double finish_seconds = 0;      // writing one tile of C
+  std::int64_t tiles = 0;  // of all its products
+  WorkerTime time;
 };
 
 // A problem cut by one kernel's tiles: what all schedules of these tiles share.

@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-// Products up to 64³ run on one worker and read both operands in place: packing and waking threads
-// would each cost more than the multiplication. Zen 4 and 5, 2026-11.
-constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
+// B is read in place up to this many times L2, and A where both operands fill half of L2 at most:
+// beyond, reading packed panels wins back the packing. Zen 4, 2026-11.
+constexpr std::int64_t kHeldInPlace = 4;
 
 // Multiply-adds that a worker must have before it is worth waking: about 3 µs of them.
 constexpr double kWorthWaking = 131072;
@@ -55,6 +55,7 @@ double multiply_adds(const GemmShape& shape) {
 
 // The largest sides of a problem, as a kernel faces them, and where its tiles go.
 struct Enumeration {
+  const PlanRequest& request;
   const KernelEntry& kernel;
   FacedProduct product;
   TileChoices& choices;
@@ -67,15 +68,29 @@ struct Enumeration {
     }
     choices.accepted.push_back({&kernel, as_posed, workers});
   }
-};
 
-// Reading an operand where it lies pays when each of its elements serves one pass of the registers
-// only: B when all rows of C fit the register tile, A when all columns do.
-void choose_in_place(const FacedProduct& product, TileConfig& tile) {
-  const bool small = multiply_adds(product.shape) <= kSmallProduct;
-  tile.a_in_place = small || product.shape.n <= tile.nr;
-  tile.b_in_place = (small || product.shape.m <= tile.mr) && product.b_rows_are_dense;
-}
+  // The tile with the operands in place that may pay, and packed. In place comes first: where both
+  // wait for the memory alike, the less work the better.
+  void add_variants(TileConfig tile, int workers) {
+    const GemmShape& shape = product.shape;
+    const std::int64_t l2 = request.machine.scratchpad_bytes;
+    const std::int64_t a_bytes = shape.m * shape.k * size_of(kernel.a);
+    const std::int64_t b_bytes = shape.k * shape.n * size_of(kernel.b);
+    const bool both_stay = a_bytes + b_bytes <= l2 / 2;
+    const bool few_rows = shape.m <= tile.mr;
+    const bool few_columns = shape.n <= tile.nr;
+    const bool b_may = product.b_rows_are_dense && (few_rows || b_bytes <= kHeldInPlace * l2);
+    for (const bool a_in_place : {true, false}) {
+      if (a_in_place && !both_stay && !few_columns) continue;
+      for (const bool b_in_place : {true, false}) {
+        if (b_in_place && !b_may) continue;
+        tile.a_in_place = a_in_place;
+        tile.b_in_place = b_in_place;
+        add(tile, workers);
+      }
+    }
+  }
+};
 
 // Worker counts to try: as many as the caller says, or one, all, and powers of two between; no more
 // than there is work for.
@@ -121,8 +136,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       tile.block_m = choose_block(shape.m, across_m, tile.mr);
       tile.block_n = choose_block(shape.n, across_n, tile.nr);
       tile.block_k = choose_block_k(shape.k, kernel.a, across_k);
-      choose_in_place(tiles.product, tile);
-      tiles.add(tile, workers);
+      tiles.add_variants(tile, workers);
     }
   }
 }
@@ -143,8 +157,7 @@ void add_middling(Enumeration& tiles, int workers) {
     tile.block_m = block_of(shape.m, block.m, tile.mr);
     tile.block_n = block_of(shape.n, block.n, tile.nr);
     tile.block_k = choose_block_k(shape.k, tiles.kernel.a, 1);
-    choose_in_place(tiles.product, tile);
-    tiles.add(tile, workers);
+    tiles.add_variants(tile, workers);
   }
 }
 
@@ -204,8 +217,8 @@ TileConfig invariant_cpu_tile(const KernelEntry& kernel, ElementType type) {
 void enumerate_cpu_tiles(const PlanRequest& request, TileChoices& choices) {
   const KernelEntry* kernel = choose_kernel(request, choices);
   if (kernel == nullptr) return;
-  Enumeration tiles{*kernel, face(request.problem, largest_sides(request), kernel->tile.nr),
-                    choices};
+  Enumeration tiles{request, *kernel,
+                    face(request.problem, largest_sides(request), kernel->tile.nr), choices};
   const bool one_product = request.runs.size() == 1 && request.runs.front().count == 1;
   for (const int workers : worker_counts(request)) {
     if (request.options.tile) {

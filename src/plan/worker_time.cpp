@@ -1,0 +1,170 @@
+#include "plan/worker_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/intensity.hpp"
+#include "plan/orientation.hpp"
+
+namespace tessera {
+namespace {
+
+// Share of Hopper's peak that mma.sync code for sm_80 reaches there: the wgmma path is not open to
+// it. From published microbenchmarks of both instructions on an H100, 2024.
+constexpr double kOlderInstructions = 0.6;
+
+// Share of the time for reading and writing C between two k-blocks on a CPU that the multiplication
+// does not hide. Zen 4, 2026-11.
+constexpr double kExposedAccumulation = 0.3;
+
+// Packing what lies in L2 takes this share of the time of packing from memory. Zen 4: 16 against 95
+// ps/byte, 2026-11.
+constexpr double kPackingFromL2 = 0.2;
+
+// A strip of a B in place walks rows that lie a row's stride apart. Beyond this many bytes of
+// address space each row costs a look-up in the second-level TLB ...
+constexpr double kTlbReach = 256.0 * 1024;
+// ... which makes a byte read in place so much of a byte packed. Zen 4: 12 ps/byte, 2026-11.
+constexpr double kTlbMiss = 0.13;
+// And a B far larger than L2 comes in at the pace of single cache lines: nearly as dear as packing
+// it, the more so where each row is on pages of its own. Zen 4: 60 and 85 ps/byte, 2026-11.
+constexpr double kStreamedInPlace = 0.6;
+constexpr double kStreamedFarApart = 0.9;
+constexpr double kFarApart = 8.0 * 1024;
+constexpr double kHeldOfB = 4;  // times L2
+
+// Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
+// register tile is faster, but not below a third: then too few accumulators are in flight to cover
+// the latency.
+double effective_rows(double rows, int mr) {
+  if (mr <= 1) return rows;
+  const double whole = std::floor(rows / mr) * mr;
+  const double rest = rows - whole;
+  return whole + (rest > 0 ? std::max(rest, mr / 3.0) : 0);
+}
+
+// Columns, in whole vectors: two make a register tile's width.
+double effective_columns(double cols, int nr) {
+  const double vector = nr / 2.0;
+  return nr > 1 ? std::ceil(cols / vector) * vector : cols;
+}
+
+// One iteration's block as the kernel faces it (orientation.hpp).
+struct Block {
+  double rows = 0;
+  double cols = 0;
+  double depth = 0;
+  bool a_in_place = false;
+  bool b_in_place = false;
+  double b_stride = 0;  // bytes from row to row of B, taken to be dense
+  double b_bytes = 0;   // of the whole product's B
+  int a_size = 0;
+  int b_size = 0;
+};
+
+Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
+               const TileConfig& tile) {
+  const FacedProduct faced = face(problem, shape, tile.nr);
+  const TileConfig facing = faced.is_turned ? turned(tile) : tile;
+  const auto n = static_cast<double>(faced.shape.n);
+  const auto k = static_cast<double>(std::max<std::int64_t>(shape.k, 1));
+  Block block;
+  block.rows = static_cast<double>(faced.shape.m) / (faced.is_turned ? grid.n : grid.m);
+  block.cols = n / (faced.is_turned ? grid.m : grid.n);
+  block.depth = k / grid.k;
+  block.a_in_place = facing.a_in_place;
+  block.b_in_place = facing.b_in_place;
+  block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
+  block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
+  block.b_stride = n * block.b_size;
+  block.b_bytes = k * block.b_stride;
+  return block;
+}
+
+// Seconds to read B where it lies, beyond what packed panels take.
+double reading_in_place(const Block& block, const Machine& machine, int mr) {
+  const double bytes = block.depth * block.cols * block.b_size;
+  const bool streams = block.b_bytes > kHeldOfB * static_cast<double>(machine.scratchpad_bytes);
+  const bool misses_tlb = block.b_stride * block.depth > kTlbReach;
+  double passes = std::ceil(block.rows / mr);
+  double share = 0;
+  if (streams) {
+    share = block.b_stride > kFarApart ? kStreamedFarApart : kStreamedInPlace;
+    passes -= 1;
+  }
+  if (misses_tlb) share += kTlbMiss * passes;
+  return share * bytes * machine.cost.pack_seconds_per_byte;
+}
+
+double packing(const Block& block, const Machine& machine, double footprint) {
+  const double in_l2 =
+      std::min(1.0, static_cast<double>(machine.scratchpad_bytes) / std::max(footprint, 1.0));
+  const double per_byte = machine.cost.pack_seconds_per_byte * (1 - (1 - kPackingFromL2) * in_l2);
+  const double a_bytes = block.a_in_place ? 0 : block.rows * block.depth * block.a_size;
+  const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
+  return (a_bytes + b_bytes) * per_byte;
+}
+
+}  // namespace
+
+double worker_cache_rate(const Machine& machine) {
+  return machine.cache_bytes_per_second / machine.workers;
+}
+
+double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem) {
+  double bytes = 0;
+  for (const ShapeRun& run : runs) {
+    const auto m = static_cast<double>(run.shape.m);
+    const auto n = static_cast<double>(run.shape.n);
+    const auto k = static_cast<double>(run.shape.k);
+    bytes += static_cast<double>(run.count) *
+             (m * k * size_of(problem.types.a) + k * n * size_of(problem.types.b) +
+              m * n * size_of(problem.types.c));
+  }
+  return bytes;
+}
+
+// A GPU's tile always computes all of itself: rows and columns beyond the edge are zeros that cost
+// the same. A cluster's blocks work side by side on their shares.
+WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const TileConfig& tile,
+                       const KernelEntry* kernel) {
+  const bool older = kernel != nullptr && kernel->architecture != machine.architecture &&
+                     size_of(problem.types.a) <= 2;
+  const double blocks = tile.cluster_m * tile.cluster_n;
+  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
+                      (older ? kOlderInstructions : 1);
+  const double cache_rate = worker_cache_rate(machine) * blocks;
+  const double c_bytes = static_cast<double>(tile.block_m) * tile.block_n *
+                         size_of(problem.types.c) * (problem.beta != 0 ? 2 : 1);
+  WorkerTime time;
+  time.arithmetic = flops_per_iteration(tile) / rate;
+  time.iteration =
+      std::max(time.arithmetic, bytes_per_iteration(tile, problem.types) / cache_rate) +
+      machine.cost.iteration_overhead_seconds;
+  time.finish = c_bytes / cache_rate;
+  return time;
+}
+
+// A CPU's edge tiles compute only what is there, rounded up to its registers. Packing and the
+// traffic of C between k-blocks are paid beside the arithmetic.
+WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
+                       const Machine& machine, const TileConfig& tile, double footprint) {
+  const Block block = block_of(shape, grid, problem, tile);
+  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency;
+  const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
+  const bool in_scratchpad = accumulators <= 0.5 * static_cast<double>(machine.scratchpad_bytes);
+  WorkerTime time;
+  time.arithmetic = 2 * effective_rows(block.rows, tile.mr) *
+                    effective_columns(block.cols, tile.nr) * block.depth / rate;
+  time.packing = packing(block, machine, footprint);
+  if (block.b_in_place) time.packing += reading_in_place(block, machine, std::max(tile.mr, 1));
+  const double accumulating =
+      grid.k > 1 && !in_scratchpad
+          ? kExposedAccumulation * 2 * accumulators / worker_cache_rate(machine)
+          : 0;
+  time.iteration =
+      time.arithmetic + time.packing + accumulating + machine.cost.iteration_overhead_seconds;
+  return time;
+}
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+// The times of one worker on one tile shape: what an iteration takes, and what finishing a tile
+// takes. cost.hpp makes whole schedules of them.
+#pragma once
+
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "plan/shape_runs.hpp"
+#include "plan/traffic.hpp"
+#include "tessera/machine.hpp"
+#include "tessera/problem.hpp"
+#include "tessera/tile_config.hpp"
+
+namespace tessera {
+
+struct WorkerTime {
+  double iteration = 0;   // one MAC iteration, everything included
+  double arithmetic = 0;  // of which multiplying
+  double packing = 0;     // of which packing operands, or reading them in place at a disadvantage
+  double finish = 0;      // writing one tile of C
+};
+
+// One worker's share of the shared cache's bandwidth.
+double worker_cache_rate(const Machine& machine);
+
+// What all operands take, each once.
+double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem);
+
+// `kernel` may be null: a tile that no kernel is compiled for.
+WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const TileConfig& tile,
+                       const KernelEntry* kernel);
+
+// `footprint` is the whole problem's: operands that fit L2 are packed from there.
+WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
+                       const Machine& machine, const TileConfig& tile, double footprint);
+
+}  // namespace tessera
