@@ -81,15 +81,14 @@ class CaseParser {
     return value;
   }
 
+  // Everything after the third comma is the kind, commas included.
   Case dense_case(const Row& fields) const {
-    if (fields.size() != 3 && fields.size() != 4) {
-      complain("have three or four fields", fmt::format("{}", fields.size()));
-    }
+    if (fields.size() < 3) complain("have at least three fields", fmt::format("{}", fields.size()));
     const GemmShape shape{number(fields[0], kMaxSize), number(fields[1], kMaxSize),
                           number(fields[2], kMaxSize)};
-    return {fmt::format("{}x{}x{}", shape.m, shape.n, shape.k),
-            fields.size() == 4 ? fields[3] : "",
-            {shape}};
+    std::string kind;
+    for (std::size_t i = 3; i < fields.size(); ++i) kind += (i > 3 ? "," : "") + fields[i];
+    return {fmt::format("{}x{}x{}", shape.m, shape.n, shape.k), kind, {shape}};
   }
 
   Case group_case(const Row& fields) const {
