@@ -1,0 +1,38 @@
+"""Tessera: matrix multiplication as a scheduling problem.
+
+``gemm`` and ``grouped_gemm`` multiply arrays of any framework that speaks DLPack or the buffer
+protocol, and answer in the caller's framework; ``plan`` and ``explain`` say how. ``tessera.torch``
+and ``tessera.jax`` hold the operators for those frameworks' compilers and differentiation.
+"""
+
+from ._plan import Plan, explain, plan
+from ._products import gemm, grouped_gemm
+from ._tessera import (
+    Error,
+    InvalidArgumentError,
+    Machine,
+    OutOfMemoryError,
+    UnsupportedError,
+    device_count,
+    machine_names,
+    set_log,
+    version,
+)
+
+__version__ = version()
+
+__all__ = [
+    "Error",
+    "InvalidArgumentError",
+    "Machine",
+    "OutOfMemoryError",
+    "Plan",
+    "UnsupportedError",
+    "device_count",
+    "explain",
+    "gemm",
+    "grouped_gemm",
+    "machine_names",
+    "plan",
+    "set_log",
+]

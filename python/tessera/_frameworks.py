@@ -1,0 +1,206 @@
+"""The caller's framework: what its arrays need to be handed over, and how it makes new ones.
+
+No framework is imported here unless one of its arrays has come in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, ContextManager
+
+from ._tessera import InvalidArgumentError
+
+# The library's name of an element type, for every name that a framework gives it.
+_TYPE_NAMES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int8": "i8",
+    "uint8": "u8",
+    "int32": "i32",
+    "double": "f64",
+    "float": "f32",
+    "half": "f16",
+}
+_LONG_NAMES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "i8": "int8",
+    "u8": "uint8",
+    "i32": "int32",
+}
+
+
+def type_name(dtype: Any) -> str:
+    """``f32`` for ``"f32"``, ``"float32"``, ``numpy.float32``, ``torch.float32``, and so on."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if name is None:
+        name = getattr(dtype, "__name__", None) or str(dtype)
+    name = name.rpartition(".")[2]
+    if name in _LONG_NAMES:
+        return name
+    if name in _TYPE_NAMES:
+        return _TYPE_NAMES[name]
+    raise InvalidArgumentError(
+        f"dtype: must be one of {', '.join(_LONG_NAMES.values())}; given {dtype!r}; "
+        "convert the array"
+    )
+
+
+class Framework:
+    """NumPy, and whatever knows DLPack alone: their results are NumPy's."""
+
+    def type_name(self, array: Any) -> str:
+        if not hasattr(array, "dtype"):
+            import numpy
+
+            return type_name(numpy.asarray(array).dtype)
+        return type_name(array.dtype)
+
+    def readable(self, array: Any) -> Any:
+        """The array as the extension module can read it, without a copy if possible."""
+        if hasattr(array, "__array_interface__"):
+            import numpy
+
+            array = numpy.asarray(array)
+            size = array.itemsize
+            if any(s < size or s % size for s, n in zip(array.strides, array.shape) if n > 1):
+                array = numpy.ascontiguousarray(array)
+            return self.writable(array)
+        if hasattr(array, "__dlpack__"):
+            return array
+        return self.readable(_as_numpy(array))
+
+    def writable(self, array: Any) -> Any:
+        """The same memory, for the extension module to write to."""
+        # NumPy cannot hand bf16 over; as integers of its size it can.
+        if getattr(array.dtype, "name", "") == "bfloat16":
+            import numpy
+
+            return array.view(numpy.uint16)
+        return array
+
+    def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
+        import numpy
+
+        return numpy.empty(shape, _numpy_dtype(type_name))
+
+    def copy_into(self, destination: Any, source: Any) -> None:
+        destination[...] = source
+
+    def finished(self, array: Any) -> Any:
+        """What the caller gets for an array that `empty` made and that has been written."""
+        return array
+
+    def stream(self, like: Any) -> int:
+        return 0
+
+    def device(self, like: Any) -> ContextManager[Any]:
+        """Makes the array's device the current one."""
+        return contextlib.nullcontext()
+
+
+class _Torch(Framework):
+    def readable(self, array: Any) -> Any:
+        array = array.detach()
+        if any(s < 1 for s, n in zip(array.stride(), array.shape) if n > 1):
+            array = array.contiguous()
+        return array
+
+    def writable(self, array: Any) -> Any:
+        return array.detach()
+
+    def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
+        import torch
+
+        return torch.empty(shape, dtype=getattr(torch, _LONG_NAMES[type_name]), device=like.device)
+
+    def copy_into(self, destination: Any, source: Any) -> None:
+        destination.copy_(source)
+
+    def stream(self, like: Any) -> int:
+        if not like.is_cuda:
+            return 0
+        import torch
+
+        return torch.cuda.current_stream(like.device).cuda_stream
+
+    def device(self, like: Any) -> ContextManager[Any]:
+        if not like.is_cuda:
+            return contextlib.nullcontext()
+        import torch
+
+        return torch.cuda.device(like.device)
+
+
+class _Jax(Framework):
+    """Arrays on the CPU; a JAX array cannot be written to, so the result is NumPy's at first."""
+
+    def readable(self, array: Any) -> Any:
+        import jax
+
+        if isinstance(array, jax.core.Tracer):
+            raise InvalidArgumentError(
+                "array: must hold values; given a tracer of a JAX transformation; "
+                "use tessera.jax, whose functions can be traced"
+            )
+        return array
+
+    def finished(self, array: Any) -> Any:
+        import jax.numpy
+
+        return jax.numpy.asarray(array)
+
+
+class _Cupy(Framework):
+    def readable(self, array: Any) -> Any:
+        if any(s < 1 for s, n in zip(array.strides, array.shape) if n > 1):
+            import cupy
+
+            array = cupy.ascontiguousarray(array)
+        return array
+
+    def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
+        import cupy
+
+        return cupy.empty(shape, _numpy_dtype(type_name))
+
+    def stream(self, like: Any) -> int:
+        import cupy
+
+        return cupy.cuda.get_current_stream().ptr
+
+    def device(self, like: Any) -> ContextManager[Any]:
+        return like.device
+
+
+_FRAMEWORKS = {"torch": _Torch(), "jax": _Jax(), "jaxlib": _Jax(), "cupy": _Cupy()}
+_NUMPY = Framework()
+
+
+def framework_of(array: Any) -> Framework:
+    """Of an array; a list of numbers or a bytes-like object counts as NumPy's."""
+    for kind in type(array).__mro__:
+        found = _FRAMEWORKS.get(kind.__module__.partition(".")[0])
+        if found is not None:
+            return found
+    return _NUMPY
+
+
+def _as_numpy(array: Any) -> Any:
+    import numpy
+
+    return numpy.asarray(array)
+
+
+def _numpy_dtype(type_name: str) -> Any:
+    if type_name == "bf16":
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    import numpy
+
+    return numpy.dtype(_LONG_NAMES[type_name])

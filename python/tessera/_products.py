@@ -1,0 +1,152 @@
+"""gemm and grouped_gemm for arrays of any framework."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+from . import _tessera
+from ._frameworks import Framework, framework_of, type_name
+
+# What a product of these has where the caller names no type.
+_RESULT_TYPES = {"i8": "i32", "u8": "i32"}
+
+
+def gemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: Optional[float] = None,
+    bias: Any = None,
+    bias_axis: str = "column",
+    activation: str = "none",
+    out: Any = None,
+    out_dtype: Any = None,
+    threads: int = 0,
+    stream: Optional[int] = None,
+) -> Any:
+    """``activation(alpha · a @ b + beta · c + bias)``, in the framework of ``a``.
+
+    ``a`` is (m, k) and ``b`` (k, n), with any strides; three dimensions are a batch, in which ``b``
+    may be one matrix for all. ``c`` is added where it is given (``beta`` is then 1 unless said
+    otherwise). ``bias`` has one value per ``"column"`` of the result, or per ``"row"``. The
+    activations are none, relu, gelu_tanh, gelu_erf and silu. ``out`` receives the result; it may be
+    ``c``, but must share no memory with the others. On a GPU the work is queued on ``stream``, by
+    default the framework's current one.
+    """
+    framework = framework_of(a)
+    result = out
+    with framework.device(a):
+        if result is None:
+            result = framework.empty(
+                _result_shape(a, b), _result_type(framework, a, out_dtype), like=a
+            )
+        beta = _prepare_addend(framework, result, c, beta)
+        _tessera.gemm(
+            framework.readable(a),
+            framework_of(b).readable(b),
+            framework.writable(result),
+            alpha,
+            beta,
+            None if bias is None else framework_of(bias).readable(bias),
+            "none" if bias is None else bias_axis,
+            activation,
+            _types(framework, a, b, result),
+            threads,
+            framework.stream(a) if stream is None else stream,
+        )
+    return framework.finished(result) if out is None else out
+
+
+def grouped_gemm(
+    a: Sequence[Any],
+    b: Sequence[Any],
+    c: Optional[Sequence[Any]] = None,
+    *,
+    alpha: float = 1.0,
+    beta: Optional[float] = None,
+    bias: Optional[Sequence[Any]] = None,
+    bias_axis: str = "column",
+    activation: str = "none",
+    out: Optional[Sequence[Any]] = None,
+    out_dtype: Any = None,
+    threads: int = 0,
+    stream: Optional[int] = None,
+) -> list[Any]:
+    """Many products of any sizes, ``a[i] @ b[i]``, with the same types, in one schedule.
+
+    The arguments are lists of what ``gemm`` takes; the result is a list.
+    """
+    if len(a) == 0:
+        return []
+    framework = framework_of(a[0])
+    with framework.device(a[0]):
+        results = (
+            list(out)
+            if out is not None
+            else [
+                framework.empty(_result_shape(x, y), _result_type(framework, x, out_dtype), like=x)
+                for x, y in zip(a, b)
+            ]
+        )
+        addends = [None] * len(results) if c is None else list(c)
+        betas = {_prepare_addend(framework, r, x, beta) for r, x in zip(results, addends)}
+        _tessera.grouped_gemm(
+            [framework.readable(x) for x in a],
+            [framework_of(x).readable(x) for x in b],
+            [framework.writable(x) for x in results],
+            alpha,
+            betas.pop() if len(betas) == 1 else 0.0,
+            None if bias is None else [framework_of(x).readable(x) for x in bias],
+            "none" if bias is None else bias_axis,
+            activation,
+            _types(framework, a[0], b[0], results[0]) if len(b) > 0 else ("", "", ""),
+            threads,
+            framework.stream(a[0]) if stream is None else stream,
+        )
+    return results if out is not None else [framework.finished(x) for x in results]
+
+
+def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
+    shape_a, shape_b = _shape(a), _shape(b)
+    if len(shape_a) < 2 or len(shape_b) < 2:
+        raise _tessera.InvalidArgumentError(
+            f"a and b: must have 2 dimensions, or 3 for a batch; given shapes {shape_a} and "
+            f"{shape_b}; reshape the arrays"
+        )
+    batch = shape_a[:-2] if len(shape_a) >= len(shape_b) else shape_b[:-2]
+    return (*batch, shape_a[-2], shape_b[-1])
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    if hasattr(array, "shape"):
+        return tuple(array.shape)
+    import numpy
+
+    return numpy.shape(array)
+
+
+def _result_type(framework: Framework, a: Any, out_dtype: Any) -> str:
+    if out_dtype is not None:
+        return type_name(out_dtype)
+    name = framework.type_name(a)
+    return _RESULT_TYPES.get(name, name)
+
+
+def _prepare_addend(framework: Framework, result: Any, c: Any, beta: Optional[float]) -> float:
+    """Puts c where the product is added to it; the beta to use."""
+    if c is None:
+        # Without c, what `result` holds is the addend if the caller asks for one.
+        return 0.0 if beta is None else beta
+    if c is not result:
+        framework.copy_into(result, c)
+    return 1.0 if beta is None else beta
+
+
+def _types(framework: Framework, a: Any, b: Any, result: Any) -> tuple[str, str, str]:
+    """Names for arrays whose protocol has none for bf16."""
+    name = framework.type_name(a)
+    if name != "bf16" and framework.type_name(result) != "bf16":
+        return ("", "", "")
+    return (name, framework_of(b).type_name(b), framework_of(result).type_name(result))

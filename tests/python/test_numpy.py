@@ -1,0 +1,213 @@
+"""gemm and grouped_gemm over NumPy and what else lies in host memory."""
+
+import array
+import threading
+
+import numpy as np
+import pytest
+
+import tessera
+
+RANDOM = np.random.default_rng(7)
+
+
+def whole_numbers(shape, dtype):
+    """Products of these are exact."""
+    return RANDOM.integers(0 if dtype == np.uint8 else -3, 4, shape).astype(dtype)
+
+
+def exact(a, b):
+    return a.astype(np.int64) @ b.astype(np.int64)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8, np.uint8])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 11), (33, 65, 17), (1, 64, 64), (64, 1, 64)])
+def test_types_and_shapes(dtype, shape):
+    m, n, k = shape
+    a = whole_numbers((m, k), dtype)
+    b = whole_numbers((k, n), np.int8 if dtype == np.uint8 else dtype)
+    c = tessera.gemm(a, b)
+    assert isinstance(c, np.ndarray)
+    assert c.dtype == (np.int32 if np.issubdtype(dtype, np.integer) else dtype)
+    np.testing.assert_array_equal(c, exact(a, b))
+
+
+def test_bf16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = whole_numbers((9, 20), np.float32).astype(ml_dtypes.bfloat16)
+    b = whole_numbers((20, 6), np.float32).astype(ml_dtypes.bfloat16)
+    c = tessera.gemm(a, b)
+    assert c.dtype == ml_dtypes.bfloat16
+    np.testing.assert_array_equal(c.astype(np.float32), exact(a, b))
+    wide = tessera.gemm(a, b, out_dtype="float32")
+    assert wide.dtype == np.float32
+    np.testing.assert_array_equal(wide, exact(a, b))
+
+
+def test_strides_are_taken_as_they_are():
+    a = whole_numbers((40, 30), np.float32)
+    b = whole_numbers((60, 40), np.float32)
+    np.testing.assert_array_equal(tessera.gemm(a.T, b.T), exact(a.T, b.T))
+    np.testing.assert_array_equal(
+        tessera.gemm(a[::2, 3:20], b.T[:17:1, ::3]), exact(a[::2, 3:20], b.T[:17, ::3])
+    )
+    # The library knows no steps backwards and no rows in one place: these are copied.
+    np.testing.assert_array_equal(
+        tessera.gemm(a[::-1].T, b[:, ::-1].T), exact(a[::-1].T, b[:, ::-1].T)
+    )
+    ones = np.broadcast_to(np.float32(2), (30, 40))
+    np.testing.assert_array_equal(tessera.gemm(ones, a), exact(ones, a))
+    read_only = a.copy()
+    read_only.flags.writeable = False
+    np.testing.assert_array_equal(tessera.gemm(read_only.T, a), exact(a.T, a))
+
+
+def test_addends_and_outputs():
+    a, b = whole_numbers((6, 8), np.float32), whole_numbers((8, 5), np.float32)
+    c = whole_numbers((6, 5), np.float32)
+    before = c.copy()
+    np.testing.assert_array_equal(tessera.gemm(a, b, c), exact(a, b) + before)
+    np.testing.assert_array_equal(
+        tessera.gemm(a, b, c, alpha=2, beta=-0.5), 2 * exact(a, b) - 0.5 * before
+    )
+    np.testing.assert_array_equal(c, before)
+
+    out = np.full((6, 5), np.nan, np.float32)
+    assert tessera.gemm(a, b, out=out) is out
+    np.testing.assert_array_equal(out, exact(a, b))
+    assert tessera.gemm(a, b, c, out=c) is c
+    np.testing.assert_array_equal(c, exact(a, b) + before)
+
+
+def test_epilogue():
+    a, b = whole_numbers((6, 8), np.float32), whole_numbers((8, 5), np.float32)
+    columns, rows = whole_numbers(5, np.float32), whole_numbers(6, np.float32)
+    got = tessera.gemm(a, b, bias=columns, activation="relu")
+    np.testing.assert_array_equal(got, np.maximum(exact(a, b) + columns, 0))
+    got = tessera.gemm(a, b, bias=rows, bias_axis="row")
+    np.testing.assert_array_equal(got, exact(a, b) + rows[:, None])
+    z = exact(a, b).astype(np.float64)
+    np.testing.assert_allclose(
+        tessera.gemm(a, b, activation="silu"), z / (1 + np.exp(-z)), atol=1e-5
+    )
+
+
+def test_batches():
+    a, b = whole_numbers((4, 6, 8), np.float64), whole_numbers((4, 8, 5), np.float64)
+    np.testing.assert_array_equal(tessera.gemm(a, b), exact(a, b))
+    np.testing.assert_array_equal(tessera.gemm(a, b[0]), exact(a, b[0]))
+    np.testing.assert_array_equal(tessera.gemm(a[0], b), exact(a[0], b))
+    np.testing.assert_array_equal(
+        tessera.gemm(a.transpose(0, 2, 1), a), exact(a.transpose(0, 2, 1), a)
+    )
+    assert tessera.gemm(a[:0], b[:0]).shape == (0, 6, 5)
+
+
+def test_groups():
+    shapes = [(3, 4, 5), (64, 32, 16), (1, 1, 40), (0, 4, 5), (7, 5, 0)]
+    a = [whole_numbers((m, k), np.float32) for m, n, k in shapes]
+    b = [whole_numbers((k, n), np.float32) for m, n, k in shapes]
+    for got, x, y in zip(tessera.grouped_gemm(a, b), a, b):
+        np.testing.assert_array_equal(got, exact(x, y))
+    out = [np.full((m, n), np.nan, np.float32) for m, n, k in shapes]
+    tessera.grouped_gemm(a, b, out=out, alpha=-1)
+    for got, x, y in zip(out, a, b):
+        np.testing.assert_array_equal(got, -exact(x, y))
+    assert tessera.grouped_gemm([], []) == []
+
+
+def test_buffers_without_numpy():
+    a = memoryview(array.array("d", [1, 2, 3, 4])).cast("B").cast("d", (2, 2))
+    np.testing.assert_array_equal(tessera.gemm(a, a), [[7, 10], [15, 22]])
+
+
+class OnlyDlpack:
+    """An array of a framework that nobody has heard of."""
+
+    def __init__(self, values):
+        self._values = values
+        self.shape = values.shape
+        self.dtype = values.dtype
+
+    def __dlpack__(self, **arguments):
+        return self._values.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self._values.__dlpack_device__()
+
+
+def test_any_dlpack():
+    a = whole_numbers((4, 4), np.float32)
+    np.testing.assert_array_equal(tessera.gemm(OnlyDlpack(a), OnlyDlpack(a)), exact(a, a))
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: tessera.gemm(np.ones((2, 3)), np.ones((4, 2))), ["B", "3", "4"]),
+        (lambda: tessera.gemm(np.ones((2, 3)), np.ones((3, 2), np.float32)), ["types", "f64·f32"]),
+        (lambda: tessera.gemm(np.ones(3), np.ones((3, 2))), ["dimensions"]),
+        (lambda: tessera.gemm(np.ones((2, 2), complex), np.ones((2, 2), complex)), ["complex128"]),
+        (
+            lambda: tessera.gemm(np.ones((2, 2)), np.ones((2, 2)), activation="swish"),
+            ["swish", "silu"],
+        ),
+        (
+            lambda: tessera.gemm(np.ones((2, 2)), np.ones((2, 2)), bias=np.ones(3)),
+            ["bias", "3 values"],
+        ),
+        (lambda: tessera.grouped_gemm([np.ones((2, 2))], []), ["one length"]),
+        (lambda: tessera.gemm(np.ones((2, 2)), np.ones((2, 2)), threads=-1), ["threads"]),
+    ],
+)
+def test_errors_say_what_is_wrong(call, words):
+    with pytest.raises(tessera.InvalidArgumentError) as caught:
+        call()
+    assert isinstance(caught.value, ValueError) and isinstance(caught.value, tessera.Error)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_overlap_is_refused():
+    a = np.ones((4, 4))
+    with pytest.raises(tessera.InvalidArgumentError, match="share no memory"):
+        tessera.gemm(a, a, out=a)
+    np.testing.assert_array_equal(a, np.ones((4, 4)))
+
+
+def test_read_only_outputs_are_refused():
+    out = np.ones((2, 2))
+    out.flags.writeable = False
+    with pytest.raises((TypeError, tessera.Error)):
+        tessera.gemm(np.ones((2, 2)), np.ones((2, 2)), out=out)
+
+
+def test_the_interpreter_lock_is_released():
+    """While one thread multiplies, another runs Python."""
+    a = np.ones((700, 700))
+    stop = threading.Event()
+    turns = 0
+
+    def multiply():
+        for _ in range(20):
+            tessera.gemm(a, a, threads=1)
+        stop.set()
+
+    worker = threading.Thread(target=multiply)
+    worker.start()
+    while not stop.is_set():
+        turns += 1
+        stop.wait(0.0005)
+    worker.join()
+    assert turns > 5
+
+
+def test_log():
+    lines = []
+    tessera.set_log(lines.append)
+    try:
+        tessera.gemm(np.ones((3, 5)), np.ones((5, 4)))
+    finally:
+        tessera.set_log(None)
+    tessera.gemm(np.ones((3, 5)), np.ones((5, 4)))
+    assert len(lines) == 1 and "gemm 3x4x5 f64" in lines[0]

@@ -1,0 +1,159 @@
+"""PyTorch: tensors, and the operators with fake kernels and gradients."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import tessera  # noqa: E402
+import tessera.torch  # noqa: E402
+
+DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and tessera.device_count() else [])
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    torch.manual_seed(3)
+    return request.param
+
+
+def normal(*shape, device, dtype=torch.float64, grad=False):
+    return torch.randn(*shape, device=device, dtype=dtype, requires_grad=grad)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_tensors_come_back_as_they_came(device, dtype):
+    a, b = normal(33, 48, device=device, dtype=dtype), normal(48, 17, device=device, dtype=dtype)
+    got = tessera.gemm(a, b)
+    assert isinstance(got, torch.Tensor) and got.dtype == dtype and got.device.type == device
+    torch.testing.assert_close(got.double(), a.double() @ b.double(), rtol=2e-2, atol=2e-2)
+    torch.testing.assert_close(tessera.gemm(b.T, a.T), got.T)
+    out = torch.empty_like(got)
+    assert tessera.gemm(a, b, out=out) is out
+
+
+def test_the_current_stream_is_used(device):
+    if device == "cpu":
+        pytest.skip("the CPU has no streams")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        a = normal(2048, 2048, device=device, dtype=torch.bfloat16)
+        torch.cuda._sleep(10_000_000)
+        a.fill_(1)
+        c = tessera.gemm(a, a)
+    stream.synchronize()
+    assert (c == 2048).all()
+
+
+def ends(*sizes):
+    return torch.tensor(sizes, dtype=torch.int32).cumsum(0)
+
+
+def reference_grouped(a, b, last):
+    """Row by row, in torch."""
+    begin, parts = 0, []
+    for g, end in enumerate(last.tolist()):
+        parts.append(a[begin:end] @ b[g])
+        begin = end
+    parts.append(a.new_zeros(a.shape[0] - begin, b.shape[2]))
+    return torch.cat(parts)
+
+
+OPERATORS = {
+    "gemm": lambda d: (
+        torch.ops.tessera.gemm,
+        (normal(4, 6, device=d, grad=True), normal(6, 5, device=d, grad=True)),
+    ),
+    "gemm_epilogue": lambda d: (
+        torch.ops.tessera.gemm,
+        (
+            normal(4, 6, device=d, grad=True),
+            normal(6, 5, device=d, grad=True),
+            normal(5, device=d, grad=True),
+            "silu",
+            0.5,
+        ),
+    ),
+    "gemm_batch": lambda d: (
+        torch.ops.tessera.gemm,
+        (normal(3, 4, 6, device=d, grad=True), normal(6, 5, device=d, grad=True)),
+    ),
+    "grouped_gemm": lambda d: (
+        torch.ops.tessera.grouped_gemm,
+        (normal(9, 4, device=d, grad=True), normal(3, 4, 5, device=d, grad=True), ends(3, 0, 4)),
+    ),
+    "grouped_weight_gradient": lambda d: (
+        torch.ops.tessera.grouped_weight_gradient,
+        (normal(9, 4, device=d, grad=True), normal(9, 5, device=d, grad=True), ends(3, 0, 4)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_are_well_formed(device, name):
+    operator, arguments = OPERATORS[name](device)
+    torch.library.opcheck(operator, arguments)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_gradients(device, name):
+    operator, arguments = OPERATORS[name](device)
+    assert torch.autograd.gradcheck(operator, arguments)
+
+
+@pytest.mark.parametrize("activation", ["none", "relu", "gelu_tanh", "gelu_erf", "silu"])
+def test_epilogues_are_torchs(device, activation):
+    a, b, bias = (normal(*shape, device=device, grad=True) for shape in [(7, 6), (6, 5), (5,)])
+    functions = {
+        "none": lambda z: z,
+        "relu": torch.relu,
+        "gelu_tanh": lambda z: torch.nn.functional.gelu(z, approximate="tanh"),
+        "gelu_erf": torch.nn.functional.gelu,
+        "silu": torch.nn.functional.silu,
+    }
+    got = tessera.torch.gemm(a, b, bias, activation)
+    want = functions[activation](a @ b + bias)
+    torch.testing.assert_close(got, want)
+    gradient = torch.randn_like(got)
+    for mine, theirs in zip(
+        torch.autograd.grad(got, (a, b, bias), gradient),
+        torch.autograd.grad(want, (a, b, bias), gradient),
+    ):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_grouped_gemm(device):
+    a, b = normal(9, 4, device=device), normal(3, 4, 5, device=device)
+    last = ends(3, 0, 4)
+    torch.testing.assert_close(
+        tessera.torch.grouped_gemm(a, b, last), reference_grouped(a, b, last)
+    )
+    with pytest.raises(tessera.InvalidArgumentError, match="ends"):
+        tessera.torch.grouped_gemm(a, b, ends(3, 0, 9))
+
+
+def test_compiles_without_graph_breaks(device):
+    def layer(x, w, bias):
+        return tessera.torch.gemm(torch.relu(x), w, bias, "gelu_tanh") * 2
+
+    x, w, bias = (normal(*s, device=device, dtype=torch.float32) for s in [(8, 6), (6, 4), (4,)])
+    # The compiler behind the graph is not at issue here.
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, w, bias), layer(x, w, bias))
+
+
+def test_cuda_graphs(device):
+    if device == "cpu":
+        pytest.skip("the CPU has no CUDA graphs")
+    a = normal(512, 512, device=device, dtype=torch.bfloat16)
+    c = torch.empty_like(a)
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            tessera.gemm(a, a, out=c)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        tessera.gemm(a, a, out=c)
+    a.copy_(torch.eye(512))
+    graph.replay()
+    torch.testing.assert_close(c, a)
