@@ -43,7 +43,7 @@ Machine h200() {
   m.scratchpad_bytes = 227 * kKiB;  // what one block may use
   m.cache_bytes = 50 * kMiB;  // cudaDeviceProp::l2CacheSize says 60 MB; half is far from an SM
   m.memory_bytes_per_second = 4.3e12;
-  m.cache_bytes_per_second = 7.0e12;
+  m.cache_bytes_per_second = 10.5e12;
   m.worker_memory_bytes_per_second = 80e9;
   m.peaks = gpu_peaks(4096 * 1.83e9, 256 * 1.83e9, 512 * 1.83e9);
   m.cost = {.launch_seconds = 3.5e-6,

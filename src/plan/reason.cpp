@@ -24,8 +24,8 @@ std::string why_schedule(const TileProfile& profile, const Schedule& schedule) {
       return count(tiles, "whole tile") + " among " + workers +
              ": cutting tiles would cost more than the idle end saves";
     case ScheduleKind::split_k:
-      return count(tiles, "tile") + " are too few for the machine, so each one's k is cut into " +
-             count(schedule.splits, "piece");
+      return count(tiles, "tile") + (tiles == 1 ? " is" : " are") +
+             " too few for the machine, so k is cut into " + count(schedule.splits, "piece");
     case ScheduleKind::stream_k:
       return "whole tiles would not share out evenly (" + count(tiles, "tile") + "), so " +
              workers + " take equal runs of the " + count(profile.iterations, "iteration");
