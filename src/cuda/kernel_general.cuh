@@ -45,12 +45,15 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
   constexpr int kThreads = kConfig.threads();
   constexpr int kStages = kConfig.stages;
 
-  extern __shared__ __align__(
-      128) char shared[];  // (kStages) × {A tile, B tile}, or the output tile
+  // (kStages) × {A tile, B tile}, or the output tile
+  extern __shared__ __align__(128) char shared[];
   const int thread = static_cast<int>(threadIdx.x);
   const EpilogueArguments& epilogue = arguments.epilogue;
   const EpilogueScalars<Value> scalars(epilogue);
 
+  // In shared memory, not in registers: read once per k-block, while the sums need the registers.
+  __shared__ OperandWalk a_walk;
+  __shared__ OperandWalk b_walk;
   Accumulator sum[Multiply::kSums];
 
   // The sum over an item's k-blocks, with kStages − 1 of them on their way.
@@ -60,37 +63,18 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
     // With alpha = 0 neither A nor B may be read; with k = 0 there is nothing to read.
     if (epilogue.alpha == 0 || group.k == 0) return;
 
-    const std::int64_t row0 = static_cast<std::int64_t>(item.tile_m) * kConfig.block_m;
-    const std::int64_t col0 = static_cast<std::int64_t>(item.tile_n) * kConfig.block_n;
-    const int a_width =
-        A::kRowsAlongK
-            ? copy_width<typename A::Element>(group.a, group.a_row_stride, group.a_col_stride)
-            : copy_width<typename A::Element>(group.a, group.a_col_stride, group.a_row_stride);
-    const int b_width =
-        B::kRowsAlongK
-            ? copy_width<typename B::Element>(group.b, group.b_col_stride, group.b_row_stride)
-            : copy_width<typename B::Element>(group.b, group.b_row_stride, group.b_col_stride);
-
-    // One operand's k-block: `outer` is the stride along the extent, `along_k` that along k.
-    const auto load_operand = [&]<class Tile>(Tile, char* tile, const void* data,
-                                              std::int64_t first, std::int64_t extent,
-                                              std::int64_t outer, std::int64_t along_k,
-                                              std::int64_t k0, int width) {
-      using Element = typename Tile::Element;
-      const Element* const origin =
-          static_cast<const Element*>(data) + first * outer + k0 * along_k;
-      const OperandSource from =
-          Tile::kRowsAlongK ? OperandSource{origin, outer, along_k, extent - first, group.k - k0}
-                            : OperandSource{origin, along_k, outer, group.k - k0, extent - first};
-      TileCopy<Tile, kThreads>::start(tile, from, width, thread);
-    };
+    if (thread == 0) {
+      a_walk = walk_along_k<A>(group.a, group.a_row_stride, group.a_col_stride, group.m, group.k,
+                               static_cast<std::int64_t>(item.tile_m) * kConfig.block_m);
+      b_walk = walk_along_k<B>(group.b, group.b_col_stride, group.b_row_stride, group.n, group.k,
+                               static_cast<std::int64_t>(item.tile_n) * kConfig.block_n);
+    }
+    __syncthreads();
     const auto load = [&](int iteration) {
       const std::int64_t k0 = static_cast<std::int64_t>(iteration) * kConfig.block_k;
       char* const stage = shared + (iteration - item.k_begin) % kStages * Shared::kStageBytes;
-      load_operand(A{}, stage, group.a, row0, group.m, group.a_row_stride, group.a_col_stride, k0,
-                   a_width);
-      load_operand(B{}, stage + A::kBytes, group.b, col0, group.n, group.b_col_stride,
-                   group.b_row_stride, k0, b_width);
+      TileCopy<A, kThreads>::start(stage, a_walk, k0, thread);
+      TileCopy<B, kThreads>::start(stage + A::kBytes, b_walk, k0, thread);
     };
 
 #pragma unroll 1

@@ -54,6 +54,29 @@ __device__ inline int copy_width(const void* origin, std::int64_t row_stride,
   return aligned < 4 ? kSize : aligned;
 }
 
+// An operand's tiles along k: where the next one comes from follows from the first.
+struct OperandWalk {
+  OperandSource at_k0;
+  std::int64_t bytes_per_k = 0;  // from one k to the next
+  int width = 0;                 // copy_width
+};
+
+// `outer` is the stride along the extent, `along_k` that along k; the tile starts at `first`.
+template <class Tile>
+__device__ inline OperandWalk walk_along_k(const void* data, std::int64_t outer,
+                                           std::int64_t along_k, std::int64_t extent,
+                                           std::int64_t depth, std::int64_t first) {
+  using Element = typename Tile::Element;
+  const Element* const origin = static_cast<const Element*>(data) + first * outer;
+  const std::int64_t row_stride = Tile::kRowsAlongK ? outer : along_k;
+  const std::int64_t inner_stride = Tile::kRowsAlongK ? along_k : outer;
+  const OperandSource at_k0 =
+      Tile::kRowsAlongK ? OperandSource{origin, row_stride, inner_stride, extent - first, depth}
+                        : OperandSource{origin, row_stride, inner_stride, depth, extent - first};
+  return {at_k0, along_k * static_cast<std::int64_t>(sizeof(Element)),
+          copy_width<Element>(data, row_stride, inner_stride)};
+}
+
 template <class Tile, int kThreads>
 struct TileCopy {
   using T = typename Tile::Element;
@@ -132,14 +155,18 @@ struct TileCopy {
     }
   }
 
-  // Starts filling `tile`; complete for this thread when its copies of the group are.
-  __device__ static void start(char* tile, const OperandSource& from, int width, int thread) {
+  // Starts filling `tile` with the k-block at k0; complete for this thread when its copies of the
+  // group are.
+  __device__ static void start(char* tile, const OperandWalk& walk, std::int64_t k0, int thread) {
+    OperandSource from = walk.at_k0;
+    from.origin = static_cast<const char*>(from.origin) + k0 * walk.bytes_per_k;
+    (Tile::kRowsAlongK ? from.length : from.rows) -= k0;
     const std::uint32_t shared = ptx::shared_address(tile);
-    if (width == 16) {
+    if (walk.width == 16) {
       vectors<16>(shared, from, thread);
-    } else if (width == 8 && kSize < 8) {
+    } else if (walk.width == 8 && kSize < 8) {
       vectors<8>(shared, from, thread);
-    } else if (width == 4 && kSize < 4) {
+    } else if (walk.width == 4 && kSize < 4) {
       vectors<4>(shared, from, thread);
     } else {
       elements(shared, tile, from, thread);

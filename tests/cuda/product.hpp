@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,15 @@
 #include "core/catalogue.hpp"
 #include "cuda/device_matrix.hpp"
 #include "tessera/tessera.hpp"
+
+namespace tessera {
+
+// What GoogleTest prints of a parameter.
+inline void PrintTo(const KernelEntry& kernel, std::ostream* out) {
+  *out << kernel.name;
+}
+
+}  // namespace tessera
 
 namespace tessera::test {
 
