@@ -123,12 +123,12 @@ struct CodeAmx {
   }
 
   static void pack_a(const PackSource& source, void* panels) {
-    Packer<UnitsA, kBlock, Transpose32>::pack(source, padded(source.depth), panels,
-                                              panel_bytes(source.depth));
+    Packer<UnitsA, kBlock, TransposeRows>::pack(source, padded(source.depth), panels,
+                                                panel_bytes(source.depth));
   }
   static void pack_b(const PackSource& source, void* panels) {
-    Packer<UnitsB, kBlock, Transpose32>::pack(source, padded(source.depth), panels,
-                                              panel_bytes(source.depth));
+    Packer<UnitsB, kBlock, TransposeRows>::pack(source, padded(source.depth), panels,
+                                                panel_bytes(source.depth));
   }
 
   static void multiply(const BlockTask& task) {

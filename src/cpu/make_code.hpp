@@ -9,21 +9,6 @@
 namespace tessera::cpu {
 namespace {
 
-// How packing treats an element.
-template <class Packed>
-struct Keep {
-  template <class Source>
-  static Packed convert(Source value) {
-    return static_cast<Packed>(value);
-  }
-};
-struct WidenToFloat {
-  template <class Source>
-  static float convert(Source value) {
-    return Convert<Source>::widen(value);
-  }
-};
-
 using UnitsF32 = PackUnits<float, float, 1, std::uint32_t, Keep<float>>;
 using UnitsF64 = PackUnits<double, double, 1, std::uint64_t, Keep<double>>;
 template <class Source>

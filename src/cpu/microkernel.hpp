@@ -32,6 +32,10 @@ struct MicroTask {
   typename Ops::Mask mask;  // of the last vector's columns
 };
 
+// Steps of k between fetching rows of C, and after the last.
+constexpr std::int64_t kStepsPerFetch = 4;
+constexpr std::int64_t kStepsAfterFetch = 16;
+
 template <class Ops, int MR, int NV, int Rows, int Vectors, bool InPlace>
 void micro(const MicroTask<Ops>& task) {
   using Vec = typename Ops::Vec;
@@ -45,9 +49,6 @@ void micro(const MicroTask<Ops>& task) {
   const std::int64_t a_step = InPlace ? task.a_step : MR * kGroup;
   const std::int64_t b_step = InPlace ? task.b_step : NV * kLanes * kGroup;
 
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) Ops::prefetch(task.sum + r * task.sum_stride);
-
   Vec sum[Rows][Vectors];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
@@ -55,24 +56,40 @@ void micro(const MicroTask<Ops>& task) {
     for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::zero();
   }
 
-#pragma GCC unroll 2
-  for (std::int64_t group = 0; group < task.groups; ++group, a += a_step, b += b_step) {
-    BVec columns[Vectors];
+  // C is fetched row by row shortly before it is needed: any earlier, the panels would drive it out
+  // again, and all at once there are more misses than can be under way.
+  constexpr std::int64_t kFetchBefore = Rows * kStepsPerFetch + kStepsAfterFetch;
+  std::int64_t until = task.groups > kFetchBefore ? task.groups - kFetchBefore : 0;
+  const auto* c_row = task.sum;
+  int fetched = 0;
+  for (std::int64_t group = 0;;) {
+#pragma GCC unroll 1
+    for (; group < until; ++group, a += a_step, b += b_step) {
+      BVec columns[Vectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-      if constexpr (InPlace) {
-        columns[v] =
-            v == Vectors - 1 ? Ops::load_b(b + v * kLanes, task.mask) : Ops::load_b(b + v * kLanes);
-      } else {
-        columns[v] = Ops::load_b(b + v * kLanes * kGroup);
+      for (int v = 0; v < Vectors; ++v) {
+        if constexpr (InPlace) {
+          columns[v] = v == Vectors - 1 ? Ops::load_b(b + v * kLanes, task.mask)
+                                        : Ops::load_b(b + v * kLanes);
+        } else {
+          columns[v] = Ops::load_b(b + v * kLanes * kGroup);
+        }
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) {
+        const auto row = Ops::broadcast(a + r * a_row);
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
       }
     }
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      const auto row = Ops::broadcast(a + r * a_row);
+    if (fetched == Rows) break;
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
-    }
+    for (int v = 0; v < Vectors; ++v) Ops::prefetch(c_row + v * kLanes);
+    c_row += task.sum_stride;
+    ++fetched;
+    until = fetched < Rows
+                ? (until + kStepsPerFetch < task.groups ? until + kStepsPerFetch : task.groups)
+                : task.groups;
   }
 
   if constexpr (Ops::kOffsetA) {

@@ -15,35 +15,49 @@
 namespace tessera::cpu {
 namespace {
 
-// Four rows of eight 32-bit units, `kChunk` apart, become eight rows of four, `stride` apart.
-struct Transpose32 {
-  static constexpr int kChunk = 8;
+// kRows rows of kChunk units, `row_bytes` apart, become kChunk rows of kRows units, `stride` apart.
+// The bits of `flip` are inverted on the way (32-bit units only).
+struct TransposeRows {
+  template <class Word>
+  static constexpr int kRows = sizeof(Word) == 4 ? 4 : 2;
+  template <class Word>
+  static constexpr int kChunk = 32 / sizeof(Word);
 
-  static void four_rows(const std::uint32_t* rows, std::uint32_t* to, std::int64_t stride) {
-    const __m256i r0 = row(rows);
-    const __m256i r1 = row(rows + kChunk);
-    const __m256i r2 = row(rows + 2 * kChunk);
-    const __m256i r3 = row(rows + 3 * kChunk);
+  static void rows_to_columns(const std::uint32_t* rows, std::int64_t row_bytes, std::uint32_t* to,
+                              std::int64_t stride, std::uint32_t flip) {
+    const __m256i mask = _mm256_set1_epi32(static_cast<int>(flip));
+    const __m256i r0 = _mm256_xor_si256(row(rows, 0), mask);
+    const __m256i r1 = _mm256_xor_si256(row(rows, row_bytes), mask);
+    const __m256i r2 = _mm256_xor_si256(row(rows, 2 * row_bytes), mask);
+    const __m256i r3 = _mm256_xor_si256(row(rows, 3 * row_bytes), mask);
     const __m256i low01 = _mm256_unpacklo_epi32(r0, r1);
     const __m256i high01 = _mm256_unpackhi_epi32(r0, r1);
     const __m256i low23 = _mm256_unpacklo_epi32(r2, r3);
     const __m256i high23 = _mm256_unpackhi_epi32(r2, r3);
-    // Lane L of columns[j] holds column 4·L + j.
-    const __m256i columns[4] = {
-        _mm256_unpacklo_epi64(low01, low23), _mm256_unpackhi_epi64(low01, low23),
-        _mm256_unpacklo_epi64(high01, high23), _mm256_unpackhi_epi64(high01, high23)};
-    for (int j = 0; j < 4; ++j) {
-      store(to + j * stride, _mm256_castsi256_si128(columns[j]));
-      store(to + (4 + j) * stride, _mm256_extracti128_si256(columns[j], 1));
-    }
+    // Lane L of the j-th holds column 4·L + j.
+    store_lanes(to, 4 * stride, _mm256_unpacklo_epi64(low01, low23));
+    store_lanes(to + stride, 4 * stride, _mm256_unpackhi_epi64(low01, low23));
+    store_lanes(to + 2 * stride, 4 * stride, _mm256_unpacklo_epi64(high01, high23));
+    store_lanes(to + 3 * stride, 4 * stride, _mm256_unpackhi_epi64(high01, high23));
+  }
+
+  static void rows_to_columns(const std::uint64_t* rows, std::int64_t row_bytes, std::uint64_t* to,
+                              std::int64_t stride, std::uint32_t) {
+    const __m256i r0 = row(rows, 0);
+    const __m256i r1 = row(rows, row_bytes);
+    store_lanes(to, 2 * stride, _mm256_unpacklo_epi64(r0, r1));
+    store_lanes(to + stride, 2 * stride, _mm256_unpackhi_epi64(r0, r1));
   }
 
  private:
-  static __m256i row(const std::uint32_t* from) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  static __m256i row(const void* rows, std::int64_t offset) {
+    return _mm256_loadu_si256(
+        reinterpret_cast<const __m256i*>(static_cast<const char*>(rows) + offset));
   }
-  static void store(std::uint32_t* to, __m128i value) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
+  template <class Word>
+  static void store_lanes(Word* to, std::int64_t stride, __m256i value) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(value));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + stride), _mm256_extracti128_si256(value, 1));
   }
 };
 
@@ -111,7 +125,7 @@ struct AccumulateI32 {
 
 template <class Accumulate>
 struct OpsBase : Accumulate {
-  using Transpose = Transpose32;
+  using Transpose = TransposeRows;
   static constexpr bool kOffsetA = false;
   static typename Accumulate::Acc scalar(double value) {
     return scalar_of<typename Accumulate::Acc>(value);

@@ -17,34 +17,52 @@
 namespace tessera::cpu {
 namespace {
 
-// Four rows of sixteen 32-bit units, `kChunk` apart, become sixteen rows of four, `stride` apart.
-struct Transpose32 {
-  static constexpr int kChunk = 16;
+// kRows rows of kChunk units, `row_bytes` apart, become kChunk rows of kRows units, `stride` apart.
+// The bits of `flip` are inverted on the way (32-bit units only).
+struct TransposeRows {
+  template <class Word>
+  static constexpr int kRows = sizeof(Word) == 4 ? 4 : 2;
+  template <class Word>
+  static constexpr int kChunk = 64 / sizeof(Word);
 
-  static void four_rows(const std::uint32_t* rows, std::uint32_t* to, std::int64_t stride) {
-    const __m512i r0 = _mm512_loadu_si512(rows);
-    const __m512i r1 = _mm512_loadu_si512(rows + kChunk);
-    const __m512i r2 = _mm512_loadu_si512(rows + 2 * kChunk);
-    const __m512i r3 = _mm512_loadu_si512(rows + 3 * kChunk);
+  static void rows_to_columns(const std::uint32_t* rows, std::int64_t row_bytes, std::uint32_t* to,
+                              std::int64_t stride, std::uint32_t flip) {
+    const __m512i mask = _mm512_set1_epi32(static_cast<int>(flip));
+    const __m512i r0 = _mm512_xor_si512(row(rows, 0), mask);
+    const __m512i r1 = _mm512_xor_si512(row(rows, row_bytes), mask);
+    const __m512i r2 = _mm512_xor_si512(row(rows, 2 * row_bytes), mask);
+    const __m512i r3 = _mm512_xor_si512(row(rows, 3 * row_bytes), mask);
     const __m512i low01 = _mm512_unpacklo_epi32(r0, r1);
     const __m512i high01 = _mm512_unpackhi_epi32(r0, r1);
     const __m512i low23 = _mm512_unpacklo_epi32(r2, r3);
     const __m512i high23 = _mm512_unpackhi_epi32(r2, r3);
-    // Lane L of columns[j] holds column 4·L + j.
-    const __m512i columns[4] = {
-        _mm512_unpacklo_epi64(low01, low23), _mm512_unpackhi_epi64(low01, low23),
-        _mm512_unpacklo_epi64(high01, high23), _mm512_unpackhi_epi64(high01, high23)};
-    for (int j = 0; j < 4; ++j) {
-      store(to + j * stride, _mm512_castsi512_si128(columns[j]));
-      store(to + (4 + j) * stride, _mm512_extracti32x4_epi32(columns[j], 1));
-      store(to + (8 + j) * stride, _mm512_extracti32x4_epi32(columns[j], 2));
-      store(to + (12 + j) * stride, _mm512_extracti32x4_epi32(columns[j], 3));
-    }
+    // Lane L of the j-th holds column 4·L + j.
+    store_lanes(to, 4 * stride, _mm512_unpacklo_epi64(low01, low23));
+    store_lanes(to + stride, 4 * stride, _mm512_unpackhi_epi64(low01, low23));
+    store_lanes(to + 2 * stride, 4 * stride, _mm512_unpacklo_epi64(high01, high23));
+    store_lanes(to + 3 * stride, 4 * stride, _mm512_unpackhi_epi64(high01, high23));
+  }
+
+  static void rows_to_columns(const std::uint64_t* rows, std::int64_t row_bytes, std::uint64_t* to,
+                              std::int64_t stride, std::uint32_t) {
+    const __m512i r0 = row(rows, 0);
+    const __m512i r1 = row(rows, row_bytes);
+    store_lanes(to, 2 * stride, _mm512_unpacklo_epi64(r0, r1));
+    store_lanes(to + stride, 2 * stride, _mm512_unpackhi_epi64(r0, r1));
   }
 
  private:
-  static void store(std::uint32_t* to, __m128i value) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
+  static __m512i row(const void* rows, std::int64_t offset) {
+    return _mm512_loadu_si512(static_cast<const char*>(rows) + offset);
+  }
+  template <class Word>
+  static void store_lanes(Word* to, std::int64_t stride, __m512i value) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_castsi512_si128(value));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + stride), _mm512_extracti32x4_epi32(value, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * stride),
+                     _mm512_extracti32x4_epi32(value, 2));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 3 * stride),
+                     _mm512_extracti32x4_epi32(value, 3));
   }
 };
 
@@ -104,7 +122,7 @@ struct AccumulateI32 {
 
 template <class Accumulate>
 struct OpsBase : Accumulate {
-  using Transpose = Transpose32;
+  using Transpose = TransposeRows;
   static constexpr bool kOffsetA = false;
   static typename Accumulate::Mask mask(int columns) {
     return static_cast<typename Accumulate::Mask>((1u << columns) - 1);

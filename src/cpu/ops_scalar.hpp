@@ -14,19 +14,28 @@
 namespace tessera::cpu {
 namespace {
 
-struct Transpose32 {
+// kRows rows of kChunk units, `row_bytes` apart, become kChunk rows of kRows units, `stride` apart.
+struct TransposeRows {
+  template <class Word>
+  static constexpr int kRows = 4;
+  template <class Word>
   static constexpr int kChunk = 8;
 
-  static void four_rows(const std::uint32_t* rows, std::uint32_t* to, std::int64_t stride) {
-    for (int g = 0; g < kChunk; ++g) {
-      for (int r = 0; r < 4; ++r) to[g * stride + r] = rows[r * kChunk + g];
+  template <class Word>
+  static void rows_to_columns(const Word* rows, std::int64_t row_bytes, Word* to,
+                              std::int64_t stride, std::uint32_t) {
+    for (int r = 0; r < kRows<Word>; ++r) {
+      const char* row = reinterpret_cast<const char*>(rows) + r * row_bytes;
+      for (int g = 0; g < kChunk<Word>; ++g) {
+        __builtin_memcpy(to + g * stride + r, row + g * sizeof(Word), sizeof(Word));
+      }
     }
   }
 };
 
 template <class Accumulator>
 struct Accumulate {
-  using Transpose = Transpose32;
+  using Transpose = TransposeRows;
   using Acc = Accumulator;
   using Mask = int;
   static constexpr int kLanes = 4;

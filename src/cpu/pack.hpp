@@ -10,32 +10,81 @@
 
 #include <cstdint>
 
+#include "cpu/convert.hpp"
 #include "cpu/kernel.hpp"
 
 namespace tessera::cpu {
 namespace {
 
+// What packing does to an element besides moving it. `kFlip`: bits of a unit to invert.
+template <class To>
+struct Keep {
+  static constexpr std::uint32_t kFlip = 0;
+  template <class Source>
+  static To convert(Source value) {
+    return static_cast<To>(value);
+  }
+};
+struct WidenToFloat {
+  static constexpr std::uint32_t kFlip = 0;
+  template <class Source>
+  static float convert(Source value) {
+    return Convert<Source>::widen(value);
+  }
+};
+
+// A packed element's bits, as the unsigned integer of its size.
+inline std::uint8_t bits_in_unit(std::uint8_t value) {
+  return value;
+}
+inline std::uint8_t bits_in_unit(std::int8_t value) {
+  return static_cast<std::uint8_t>(value);
+}
+inline std::uint16_t bits_in_unit(std::int16_t value) {
+  return static_cast<std::uint16_t>(value);
+}
+inline std::uint16_t bits_in_unit(bf16 value) {
+  return value.bits;
+}
+
 // One unit of a panel: `kGroup` packed elements, 4 bytes wide (8 for f64), so that packing moves
 // units and never looks inside, except to convert.
-template <class Element, class SourceElement, int Group, class Unit, class Convert>
+template <class Element, class SourceElement, int Group, class Unit, class Conversion>
 struct PackUnits {
   using Packed = Element;
   using Source = SourceElement;
   using Word = Unit;
   static constexpr int kGroup = Group;
   static_assert(sizeof(Packed) * Group == sizeof(Word), "a unit holds one group");
+  // Elements that keep their size keep their bits, but for those to flip.
+  static constexpr bool kKeepsBits = sizeof(Packed) == sizeof(Source);
+  static constexpr std::uint32_t kFlip = Conversion::kFlip;
 
-  // `valid` < Group only at the end of k.
+  // A unit of elements `stride` apart; `valid` < Group only at the end of k.
   static Word gather(const Source* from, std::int64_t stride, int valid) {
     Packed elements[Group] = {};
-    for (int g = 0; g < valid; ++g) elements[g] = Convert::convert(from[g * stride]);
+    for (int g = 0; g < valid; ++g) elements[g] = Conversion::convert(from[g * stride]);
     Word word;
     __builtin_memcpy(&word, elements, sizeof(Word));
     return word;
   }
+
+  // The same of a whole group, in arithmetic that loops over neighbouring units vectorise.
+  static Word combine(const Source* from, std::int64_t stride) {
+    if constexpr (Group == 1 || sizeof(Word) > 8) {
+      return gather(from, stride, Group);
+    } else {
+      Word word = 0;
+      for (int g = 0; g < Group; ++g) {
+        word |= static_cast<Word>(bits_in_unit(Conversion::convert(from[g * stride])))
+                << (8 * sizeof(Packed) * static_cast<unsigned>(g));
+      }
+      return word;
+    }
+  }
 };
 
-// Transpose turns four rows of 32-bit units into columns (see ops_*.hpp).
+// Transpose turns a few rows of units into columns (see ops_*.hpp).
 template <class Units, int Width, class Transpose>
 struct Packer {
   using Source = typename Units::Source;
@@ -45,7 +94,6 @@ struct Packer {
   static void pack(const PackSource& source, std::int64_t padded_depth, void* panels,
                    std::int64_t panel_bytes) {
     const std::int64_t groups = padded_depth / kGroup;
-    const std::int64_t whole_groups = source.depth / kGroup;
     auto* out = static_cast<unsigned char*>(panels);
     for (std::int64_t first = 0; first < source.along; first += Width, out += panel_bytes) {
       const Source* from = static_cast<const Source*>(source.data) + first * source.along_stride;
@@ -53,69 +101,144 @@ struct Packer {
       const std::int64_t left = source.along - first;
       const int width = left < Width ? static_cast<int>(left) : Width;
       std::int64_t group = 0;
-      if (source.along_stride == 1 && width == Width) {
-        for (; group < whole_groups; ++group) {
-          interleave(from + group * kGroup * source.depth_stride, source.depth_stride,
-                     panel + group * Width);
-        }
+      if (source.along_stride == 1) {
+        group = width == Width ? interleave(from, source, panel)
+                               : interleave_edge(from, source, width, panel);
       } else if (source.depth_stride == 1) {
-        group = transpose(from, source.along_stride, whole_groups, width, panel);
+        group = width == Width ? transpose(from, source, panel)
+                               : transpose_edge(from, source, width, panel);
       }
-      for (; group < groups; ++group) {
-        const std::int64_t remaining = source.depth - group * kGroup;
-        const int valid = remaining >= kGroup ? kGroup
-                          : remaining > 0     ? static_cast<int>(remaining)
-                                              : 0;
-        const Source* column = from + group * kGroup * source.depth_stride;
-        for (int i = 0; i < width; ++i) {
-          panel[group * Width + i] =
-              Units::gather(column + i * source.along_stride, source.depth_stride, valid);
-        }
-        for (int i = width; i < Width; ++i) panel[group * Width + i] = Word{};
-      }
+      gather(from, source, width, group, groups, panel);
     }
   }
 
  private:
-  // One group of k from rows that lie along the panel's width. With a constant count the compiler
-  // turns this into vector loads, widening and interleaving.
-  static void interleave(const Source* __restrict__ from, std::int64_t depth_stride,
-                         Word* __restrict__ to) {
-    for (int i = 0; i < Width; ++i) to[i] = Units::gather(from + i, depth_stride, kGroup);
+  // Any strides, and the end of k: element by element, from `group` on.
+  static void gather(const Source* from, const PackSource& source, int width, std::int64_t group,
+                     std::int64_t groups, Word* panel) {
+    for (; group < groups; ++group) {
+      const std::int64_t remaining = source.depth - group * kGroup;
+      const int valid = remaining >= kGroup ? kGroup
+                        : remaining > 0     ? static_cast<int>(remaining)
+                                            : 0;
+      const Source* column = from + group * kGroup * source.depth_stride;
+      for (int i = 0; i < width; ++i) {
+        panel[group * Width + i] =
+            Units::gather(column + i * source.along_stride, source.depth_stride, valid);
+      }
+      for (int i = width; i < Width; ++i) panel[group * Width + i] = Word{};
+    }
   }
 
-  // From rows that lie along k. Returns the number of groups done.
-  static std::int64_t transpose(const Source* __restrict__ from, std::int64_t along_stride,
-                                std::int64_t groups, int width, Word* __restrict__ to) {
-    std::int64_t group = 0;
-    if constexpr (sizeof(Word) > 8) {
-      // A unit of one row is already as long as a vector.
-      for (; group < groups; ++group) {
+  // Groups of k whose rows are fetched before they are needed. Rows are far apart, often on pages
+  // of their own, where the processor's own prefetching does not reach.
+  static constexpr int kAhead = 16;
+
+  static void fetch(const Source* row, std::int64_t depth_stride) {
+    for (int g = 0; g < kGroup; ++g) {
+      const auto* bytes = reinterpret_cast<const char*>(row + g * depth_stride);
+      for (std::size_t at = 0; at < Width * sizeof(Source); at += 64) {
+        __builtin_prefetch(bytes + at);
+      }
+    }
+  }
+
+  // From rows that lie along the panel's width. The count is constant, so that the compiler can
+  // turn this into vector loads, widening and interleaving. Returns the number of groups done.
+  static std::int64_t interleave(const Source* __restrict__ from, const PackSource& source,
+                                 Word* __restrict__ to) {
+    const std::int64_t groups = source.depth / kGroup;
+    for (std::int64_t group = 0; group < groups; ++group, to += Width) {
+      const Source* row = from + group * kGroup * source.depth_stride;
+      fetch(row + kAhead * kGroup * source.depth_stride, source.depth_stride);
+      if constexpr (kGroup == 1 && Units::kKeepsBits) {
+        __builtin_memcpy(to, row, Width * sizeof(Word));
+      } else {
+        for (int i = 0; i < Width; ++i) to[i] = Units::combine(row + i, source.depth_stride);
+      }
+    }
+    return groups;
+  }
+
+  static std::int64_t interleave_edge(const Source* __restrict__ from, const PackSource& source,
+                                      int width, Word* __restrict__ to) {
+    const std::int64_t groups = source.depth / kGroup;
+    for (std::int64_t group = 0; group < groups; ++group, to += Width) {
+      const Source* row = from + group * kGroup * source.depth_stride;
+      int i = 0;
+      for (; i < width; ++i) to[i] = Units::combine(row + i, source.depth_stride);
+      for (; i < Width; ++i) to[i] = Word{};
+    }
+    return groups;
+  }
+
+  // From rows that lie along k, straight from memory where no bits change. Returns the number of
+  // groups done, a multiple of the transposition's chunk.
+  static std::int64_t transpose(const Source* __restrict__ from, const PackSource& source,
+                                Word* __restrict__ to) {
+    if constexpr (!Units::kKeepsBits || sizeof(Word) > 8) {
+      return transpose_edge(from, source, Width, to);
+    } else {
+      constexpr int kRows = Transpose::template kRows<Word>;
+      constexpr int kChunk = Transpose::template kChunk<Word>;
+      const std::int64_t groups = source.depth / kGroup;
+      std::int64_t group = 0;
+      for (; group + kChunk <= groups; group += kChunk, to += kChunk * Width) {
         const Source* column = from + group * kGroup;
-        for (int i = 0; i < width; ++i) {
-          to[group * Width + i] = Units::gather(column + i * along_stride, 1, kGroup);
+        for (int i = 0; i + kRows <= Width; i += kRows) {
+          const Source* rows = column + i * source.along_stride;
+          for (int r = 0; r < kRows; ++r) {
+            __builtin_prefetch(rows + r * source.along_stride + 4 * kChunk * kGroup);
+          }
+          Transpose::rows_to_columns(
+              reinterpret_cast<const Word*>(rows),
+              source.along_stride * static_cast<std::int64_t>(sizeof(Source)), to + i, Width,
+              Units::kFlip);
         }
-        for (int i = width; i < Width; ++i) to[group * Width + i] = Word{};
+        for (int i = Width / kRows * kRows; i < Width; ++i) {
+          const Source* row = column + i * source.along_stride;
+          for (int g = 0; g < kChunk; ++g) {
+            to[g * Width + i] = Units::gather(row + g * kGroup, 1, kGroup);
+          }
+        }
       }
       return group;
     }
-    constexpr int kChunk = Transpose::kChunk;
-    for (; group + kChunk <= groups; group += kChunk) {
-      Word rows[Width][kChunk];
-      for (int i = 0; i < width; ++i) {
-        const Source* row = from + i * along_stride + group * kGroup;
-        for (int g = 0; g < kChunk; ++g) rows[i][g] = Units::gather(row + g * kGroup, 1, kGroup);
+  }
+
+  // The same through a buffer, for fewer rows than the panel is wide and for elements that change.
+  static std::int64_t transpose_edge(const Source* __restrict__ from, const PackSource& source,
+                                     int width, Word* __restrict__ to) {
+    const std::int64_t groups = source.depth / kGroup;
+    std::int64_t group = 0;
+    if constexpr (sizeof(Word) > 8) {
+      // A unit of one row is already as long as a vector.
+      for (; group < groups; ++group, to += Width) {
+        const Source* column = from + group * kGroup;
+        int i = 0;
+        for (; i < width; ++i) to[i] = Units::gather(column + i * source.along_stride, 1, kGroup);
+        for (; i < Width; ++i) to[i] = Word{};
       }
-      for (int i = width; i < Width; ++i) {
-        for (int g = 0; g < kChunk; ++g) rows[i][g] = Word{};
-      }
-      Word* chunk = to + group * Width;
-      int i = 0;
-      if constexpr (sizeof(Word) == 4) {
-        for (; i + 4 <= Width; i += 4) Transpose::four_rows(&rows[i][0], chunk + i, Width);
-      }
-      for (; i < Width; ++i) {
-        for (int g = 0; g < kChunk; ++g) chunk[g * Width + i] = rows[i][g];
+    } else {
+      constexpr int kRows = Transpose::template kRows<Word>;
+      constexpr int kChunk = Transpose::template kChunk<Word>;
+      for (; group + kChunk <= groups; group += kChunk, to += kChunk * Width) {
+        Word rows[Width][kChunk];
+        for (int i = 0; i < width; ++i) {
+          const Source* row = from + i * source.along_stride + group * kGroup;
+          __builtin_prefetch(row + 4 * kChunk * kGroup);
+          for (int g = 0; g < kChunk; ++g) rows[i][g] = Units::combine(row + g * kGroup, 1);
+        }
+        for (int i = width; i < Width; ++i) {
+          for (int g = 0; g < kChunk; ++g) rows[i][g] = Word{};
+        }
+        int i = 0;
+        for (; i + kRows <= Width; i += kRows) {
+          Transpose::rows_to_columns(&rows[i][0], sizeof(rows[0]), to + i, Width, 0);
+        }
+        for (; i < Width; ++i) {
+          for (int g = 0; g < kChunk; ++g) to[g * Width + i] = rows[i][g];
+        }
       }
     }
     return group;
