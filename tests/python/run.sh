@@ -38,4 +38,6 @@ ls -s --block-size=1K "$work/wheel/"*.whl
 "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps --force-reinstall \
   "$work/wheel/"*.whl
 cd "$work"
+"$venv/bin/python" "$source/tests/docs/run_examples.py" "$source/docs/python.md" "$work/docs" \
+  python="$venv/bin/python {source}"
 PYTHONDONTWRITEBYTECODE=1 exec "$venv/bin/python" -m pytest -q -ra -p no:cacheprovider "$source/tests/python"
