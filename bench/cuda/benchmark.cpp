@@ -90,6 +90,7 @@ struct CudaBenchmark::State {
   explicit State(const CudaBenchmarkOptions& chosen)
       : options(chosen), machine(cuda::cuda_machine()), stopwatch(chosen.cold ? kFlushBytes : 0) {
     if (options.peer) peer.emplace(options.peer_library);
+    cuda::check(cudaGetDevice(&device), "asking for the current device");
   }
 
   // Operands of a case: A and B of each group one after another in random memory, C in `output`.
@@ -178,6 +179,7 @@ struct CudaBenchmark::State {
 
   CudaBenchmarkOptions options;
   Machine machine;
+  int device = 0;
   Stopwatch stopwatch;
   std::optional<CublasLt> peer;
   OperandArena a_memory, b_memory, our_output, peer_output;
@@ -219,10 +221,15 @@ CudaCaseResult CudaBenchmark::measure(const Case& what) {
   result.clocks = read_clocks();
 
   const cudaStream_t stream = state.stopwatch.stream();
-  std::vector<double> returns;
-  for (int i = 0; i < 20; ++i) returns.push_back(host_seconds([&] { ours.run(stream); }));
-  cuda::check(cudaStreamSynchronize(stream), "timing the host");
-  result.run_seconds = median_of(returns);
+  const auto until_return = [&](auto call) {
+    std::vector<double> seconds;
+    for (int i = 0; i < 20; ++i) seconds.push_back(host_seconds(call));
+    cuda::check(cudaStreamSynchronize(stream), "timing the host");
+    return median_of(seconds);
+  };
+  result.run_seconds = until_return([&] { ours.run(stream); });
+  result.gemm_seconds = until_return(
+      [&] { grouped_gemm(1, groups, 0, {}, {.device = state.device, .stream = stream}); });
   if (state.options.sweep) state.sweep(result, groups);
   return result;
 }
@@ -235,6 +242,7 @@ CudaSummary summarize(const std::vector<CudaCaseResult>& results) {
   std::vector<double> errors;
   std::vector<double> planning;
   std::vector<double> returns;
+  std::vector<double> gemms;
   double regret = 0;
   int swept = 0;
   for (const CudaCaseResult& result : results) {
@@ -243,6 +251,7 @@ CudaSummary summarize(const std::vector<CudaCaseResult>& results) {
     errors.push_back(std::fabs(result.plan.cost.seconds / ours - 1));
     planning.push_back(result.planning_seconds);
     returns.push_back(result.run_seconds);
+    gemms.push_back(result.gemm_seconds);
     if (result.peer_first) {
       const double ratio = result.peer_first->median / ours;
       log_first += std::log(ratio);
@@ -268,6 +277,7 @@ CudaSummary summarize(const std::vector<CudaCaseResult>& results) {
   summary.cost_error = median_of(errors);
   summary.planning_seconds = median_of(planning);
   summary.run_seconds = median_of(returns);
+  summary.gemm_seconds = median_of(gemms);
   return summary;
 }
 

@@ -48,6 +48,7 @@ struct CudaCaseResult {
   std::optional<double> difference;  // from the peer's result: max |p − q| / max |q|
   double planning_seconds = 0;       // of the host, for one make_plan
   double run_seconds = 0;            // of the host, until run() returns
+  double gemm_seconds = 0;           // of the host, until gemm() returns, its plan cached
   ClockReading clocks;
   std::vector<SweptPlan> sweep;
 };
@@ -63,6 +64,7 @@ struct CudaSummary {
   double regret = 0;            // mean of ours / best of the sweep − 1; 0 without a sweep
   double planning_seconds = 0;  // medians
   double run_seconds = 0;
+  double gemm_seconds = 0;
 };
 
 class CudaBenchmark {
