@@ -8,7 +8,7 @@ from typing import Any, Optional, Sequence, Union
 
 from . import _tessera
 from ._frameworks import framework_of, type_name
-from ._products import _RESULT_TYPES, _result_shape, _types
+from ._products import _RESULT_TYPES, _readable, _result_shape, _results, _types
 
 Shape = tuple[int, int, int]
 
@@ -104,21 +104,12 @@ class Plan:
             return []
         framework = framework_of(a[0])
         with framework.device(a[0]):
-            results = (
-                list(out)
-                if out is not None
-                else [
-                    framework.empty(
-                        _result_shape(x, y), self._document["problem"]["types"]["c"], like=x
-                    )
-                    for x, y in zip(a, b)
-                ]
-            )
+            results = _results(framework, a, b, out, self._document["problem"]["types"]["c"])
             self._handle.run(
-                [framework.readable(x) for x in a],
-                [framework_of(x).readable(x) for x in b],
+                _readable(a),
+                _readable(b),
                 [framework.writable(x) for x in results],
-                None if bias is None else [framework_of(x).readable(x) for x in bias],
+                None if bias is None else _readable(bias),
                 _types(framework, a[0], b[0], results[0]),
                 threads,
                 framework.stream(a[0]) if stream is None else stream,

@@ -42,13 +42,14 @@ def gemm(
             result = framework.empty(
                 _result_shape(a, b), _result_type(framework, a, out_dtype), like=a
             )
-        beta = _prepare_addend(framework, result, c, beta)
+        if c is not None:
+            _place_addend(framework, result, c)
         _tessera.gemm(
             framework.readable(a),
             framework_of(b).readable(b),
             framework.writable(result),
             alpha,
-            beta,
+            _beta(c, beta),
             None if bias is None else framework_of(bias).readable(bias),
             "none" if bias is None else bias_axis,
             activation,
@@ -82,23 +83,22 @@ def grouped_gemm(
         return []
     framework = framework_of(a[0])
     with framework.device(a[0]):
-        results = (
-            list(out)
-            if out is not None
-            else [
-                framework.empty(_result_shape(x, y), _result_type(framework, x, out_dtype), like=x)
-                for x, y in zip(a, b)
-            ]
-        )
-        addends = [None] * len(results) if c is None else list(c)
-        betas = {_prepare_addend(framework, r, x, beta) for r, x in zip(results, addends)}
+        results = _results(framework, a, b, out, _result_type(framework, a[0], out_dtype))
+        if c is not None:
+            if len(c) != len(results):
+                raise _tessera.InvalidArgumentError(
+                    f"c: must have {len(results)} arrays, as a has; given {len(c)}; pass one for "
+                    "each product"
+                )
+            for result, addend in zip(results, c):
+                _place_addend(framework, result, addend)
         _tessera.grouped_gemm(
-            [framework.readable(x) for x in a],
-            [framework_of(x).readable(x) for x in b],
+            _readable(a),
+            _readable(b),
             [framework.writable(x) for x in results],
             alpha,
-            betas.pop() if len(betas) == 1 else 0.0,
-            None if bias is None else [framework_of(x).readable(x) for x in bias],
+            _beta(c, beta),
+            None if bias is None else _readable(bias),
             "none" if bias is None else bias_axis,
             activation,
             _types(framework, a[0], b[0], results[0]) if len(b) > 0 else ("", "", ""),
@@ -134,14 +134,30 @@ def _result_type(framework: Framework, a: Any, out_dtype: Any) -> str:
     return _RESULT_TYPES.get(name, name)
 
 
-def _prepare_addend(framework: Framework, result: Any, c: Any, beta: Optional[float]) -> float:
-    """Puts c where the product is added to it; the beta to use."""
-    if c is None:
-        # Without c, what `result` holds is the addend if the caller asks for one.
-        return 0.0 if beta is None else beta
+def _results(
+    framework: Framework, a: Sequence[Any], b: Sequence[Any], out: Any, type_name: str
+) -> list[Any]:
+    """The caller's arrays, or new ones."""
+    if out is not None:
+        return list(out)
+    return [framework.empty(_result_shape(x, y), type_name, like=x) for x, y in zip(a, b)]
+
+
+def _readable(arrays: Sequence[Any]) -> list[Any]:
+    return [framework_of(array).readable(array) for array in arrays]
+
+
+def _beta(c: Any, beta: Optional[float]) -> float:
+    """Without c, what ``out`` holds is the addend if the caller names a beta."""
+    if beta is not None:
+        return beta
+    return 0.0 if c is None else 1.0
+
+
+def _place_addend(framework: Framework, result: Any, c: Any) -> None:
+    """Puts c where the product is added to it."""
     if c is not result:
         framework.copy_into(result, c)
-    return 1.0 if beta is None else beta
 
 
 def _types(framework: Framework, a: Any, b: Any, result: Any) -> tuple[str, str, str]:

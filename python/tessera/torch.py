@@ -31,13 +31,7 @@ def gemm(
 
 
 @gemm.register_fake
-def _(
-    a: Tensor,
-    b: Tensor,
-    bias: Optional[Tensor] = None,
-    activation: str = "none",
-    alpha: float = 1.0,
-) -> Tensor:
+def _(a, b, bias=None, activation="none", alpha=1.0):
     torch._check(
         a.dim() in (2, 3) and b.dim() in (2, 3), lambda: "a and b: must have 2 or 3 dimensions"
     )
