@@ -143,10 +143,10 @@ void tell_candidates(Story& story) {
 void tell_pipeline(Story& story, const TileProfile& profile) {
   if (profile.runs.empty()) return;
   const RunProfile& run = profile.runs.front();
-  story.iteration_seconds = run.iteration_seconds;
-  story.pipeline.multiply = run.arithmetic_seconds;
+  story.iteration_seconds = run.time.iteration;
+  story.pipeline.multiply = run.time.arithmetic;
   if (story.plan.machine.kind == MachineKind::cpu) {
-    story.pipeline.transfer = run.packing_seconds;
+    story.pipeline.transfer = run.time.packing;
     return;
   }
   story.pipeline.latency = kLoadLatency;
