@@ -2,16 +2,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bench/cases.hpp"
+#include "bench/corpus.hpp"
 #include "bench/peer.hpp"
 #include "cli/atomic_file.hpp"
 #include "cli/bench_report.hpp"
 #include "cli/cpu_bench.hpp"
+#include "cli/cuda_bench.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "cli/shape.hpp"
@@ -29,6 +32,8 @@ struct Options {
   std::vector<std::string> shapes;
   std::vector<std::string> lists;
   std::string kind;
+  int count = 100;
+  std::uint64_t seed = 1;
   std::vector<std::string> types = {"f32"};
   std::vector<std::string> schedules = {"auto"};
   std::vector<int> threads;
@@ -41,22 +46,30 @@ struct Options {
   bool json = false;
 };
 
-std::vector<bench::Case> cases_from(const Options& options) {
+std::vector<bench::Case> cases_from(const Options& options, int row_divisor) {
   std::vector<bench::Case> cases;
   for (const std::string& text : options.shapes) {
     const GemmShape shape = parse_shape(text, "shape");
     cases.push_back({to_text(shape), "", {shape}});
   }
+  const std::vector<std::string> corpora = bench::corpus_names();
   for (const std::string& list : options.lists) {
+    if (std::find(corpora.begin(), corpora.end(), list) != corpora.end()) {
+      for (bench::Case& found : bench::corpus(list, options.count, options.seed)) {
+        cases.push_back(std::move(found));
+      }
+      continue;
+    }
     const std::string_view built_in = bench::built_in_shapes(list);
     const std::string csv = built_in.empty() ? read_text_file(list) : std::string(built_in);
-    for (bench::Case& found : bench::parse_cases(csv, list, kCpuRowDivisor)) {
+    for (bench::Case& found : bench::parse_cases(csv, list, row_divisor)) {
       if (options.kind.empty() || found.kind == options.kind) cases.push_back(std::move(found));
     }
   }
   if (cases.empty()) {
     throw Error(ErrorCode::invalid_argument, "shapes", "name at least one product", "none",
-                "give shapes, or --shapes with a CSV file or one of cpu, grouped, dense");
+                "give shapes, or --shapes with a CSV file or one of cpu, grouped, dense, log256, "
+                "loguniform");
   }
   return cases;
 }
@@ -83,14 +96,54 @@ std::vector<Variant> variants_from(const Options& options) {
   return variants;
 }
 
-int run_bench(const Options& options) {
-  if (options.machine.device == "cuda") {
-    throw Error(ErrorCode::unsupported, "--device", "be cpu", "cuda",
-                "measure the GPU with the programs of bench/cuda");
+void save_record(const Options& options, const std::string& record) {
+  if (options.save.empty()) return;
+  AtomicFile file(options.save);
+  file.write(record + "\n");
+  file.commit();
+}
+
+int run_on_gpu(const Options& options) {
+  CudaBenchOptions bench_options;
+  bench_options.cases = cases_from(options, 1);
+  bench_options.corpus = fmt::format("{}", fmt::join(options.lists, ","));
+  for (const std::string& name : options.types) {
+    bench_options.types.push_back(gemm_types_for(element_type_from_name(name)));
   }
+  for (const Variant& variant : variants_from(options)) {
+    bench_options.variants.push_back(variant.options);
+  }
+  bench_options.cold = options.cold;
+  bench_options.json = options.json;
+  for (const std::string& peer : options.peers) {
+    if (peer != "cublaslt" && !peer.starts_with("cublaslt=")) {
+      throw Error(ErrorCode::invalid_argument, "--peer", "be cublaslt on a GPU", "'" + peer + "'",
+                  "use --peer cublaslt, or cublaslt=/path/libcublasLt.so");
+    }
+    bench_options.against_cublaslt = true;
+    if (peer.size() > 9) bench_options.cublaslt_path = peer.substr(9);
+  }
+  save_record(options, run_cuda_bench(bench_options));
+  return 0;
+}
+
+void print_head(const Options& options, const CpuBenchOptions& bench_options) {
+  for (const bench::Peer* const peer : bench_options.peers) {
+    const bench::PeerInfo info = peer->info();
+    fmt::print("{}: {}\n", info.path, info.version);
+  }
+  fmt::print(
+      "{} caches, medians of alternating runs; bound: share of the measured arithmetic peak or "
+      "read "
+      "bandwidth\n{}",
+      options.cold ? "cold" : "warm", bench_table_header());
+  std::fflush(stdout);
+}
+
+int run_on_cpu(const Options& options) {
   CpuBenchOptions bench_options;
   bench_options.machine = machine_from(options.machine);
-  bench_options.cases = cases_from(options);
+  bench_options.cases = cases_from(options, kCpuRowDivisor);
   for (const std::string& name : options.types) bench_options.types.push_back(bench_types(name));
   bench_options.variants = variants_from(options);
   bench_options.threads = options.threads;
@@ -102,45 +155,30 @@ int run_bench(const Options& options) {
     peers.push_back(bench::load_peer(name));
     bench_options.peers.push_back(peers.back().get());
   }
-  if (!options.save.empty()) check_writable(options.save);
+  if (!options.json) print_head(options, bench_options);
 
   const std::size_t total =
       bench_options.cases.size() * bench_options.types.size() * bench_options.threads.size();
-  if (!options.json) {
-    for (const bench::Peer* const peer : bench_options.peers) {
-      const bench::PeerInfo info = peer->info();
-      fmt::print("{}: {}\n", info.path, info.version);
-    }
-    fmt::print(
-        "{} caches, medians of alternating runs; bound: share of the measured arithmetic peak or "
-        "read bandwidth\n{}",
-        options.cold ? "cold" : "warm", bench_table_header());
-    std::fflush(stdout);
-  }
-  std::vector<CaseResult> results;
-  {
-    Progress progress("measuring", static_cast<double>(total), "shapes");
-    std::size_t done = 0;
-    results = run_cpu_bench(bench_options, [&](const CaseResult& result) {
-      progress.at(static_cast<double>(++done));
-      if (options.json) return;
-      progress.clear();
-      std::fputs(bench_table_line(result).c_str(), stdout);
-      std::fflush(stdout);
-    });
-  }
-  const nlohmann::ordered_json record = bench_json(bench_options, results);
-  if (!options.save.empty()) {
-    AtomicFile file(options.save);
-    file.write(record.dump(1) + "\n");
-    file.commit();
-  }
-  if (options.json) {
-    std::puts(record.dump(2).c_str());
-  } else {
-    std::fputs(bench_table_summary(results).c_str(), stdout);
-  }
+  Progress progress("measuring", static_cast<double>(total), "shapes");
+  std::size_t done = 0;
+  const std::vector<CaseResult> results =
+      run_cpu_bench(bench_options, [&](const CaseResult& result) {
+        progress.at(static_cast<double>(++done));
+        if (options.json) return;
+        progress.clear();
+        std::fputs(bench_table_line(result).c_str(), stdout);
+        std::fflush(stdout);
+      });
+  progress.clear();
+  const std::string record = bench_json(bench_options, results).dump(2);
+  save_record(options, record);
+  std::puts(options.json ? record.c_str() : bench_table_summary(results).c_str());
   return 0;
+}
+
+int run_bench(const Options& options) {
+  if (!options.save.empty()) check_writable(options.save);
+  return options.machine.device == "cuda" ? run_on_gpu(options) : run_on_cpu(options);
 }
 
 }  // namespace
@@ -151,10 +189,16 @@ Verb add_bench_verb(CLI::App& app) {
       "bench", "Measure shapes by several schedules and against other libraries");
   verb->add_option("shape", options->shapes, "Products to measure")->type_name("MxNxK");
   verb->add_option("--shapes", options->lists,
-                   "Lists of shapes: CSV files, or the built-in cpu, grouped and dense")
+                   "Lists of shapes: CSV files, the built-in cpu, grouped and dense, or the random "
+                   "log256 and loguniform")
       ->type_name("FILE|NAME");
   verb->add_option("--kind", options->kind, "Only shapes of this kind, e.g. skinny")
       ->type_name("KIND");
+  verb->add_option("--count", options->count, "Products of a random list")
+      ->type_name("N")
+      ->check(in_range(1, 1000000))
+      ->capture_default_str();
+  verb->add_option("--seed", options->seed, "Seed of a random list")->capture_default_str();
   verb->add_option("--type", options->types,
                    "Input types; 16-bit ones are measured with f32 results")
       ->delimiter(',')
@@ -169,14 +213,16 @@ Verb add_bench_verb(CLI::App& app) {
   verb->add_option("--threads", options->threads, "Thread counts (default: all cores)")
       ->delimiter(',')
       ->type_name("N,...")
-      ->check(CLI::Range(1, 4096));
-  verb->add_option("--peer", options->peers,
-                   "Compare with openblas, blis or onednn; another build by openblas=/path/lib.so")
+      ->check(in_range(1, 4096));
+  verb->add_option(
+          "--peer", options->peers,
+          "Compare with openblas, blis or onednn, on a GPU with cublaslt; another build by "
+          "openblas=/path/lib.so")
       ->delimiter(',')
       ->type_name("NAME[=PATH],...");
   add_machine_options(*verb, options->machine);
   verb->add_option("--seconds", options->seconds, "Timed work for each contender and shape")
-      ->check(CLI::Range(0.001, 3600.0))
+      ->check(in_range(0.001, 3600.0))
       ->capture_default_str();
   verb->add_flag("--cold", options->cold, "Flush the caches before each call");
   verb->add_flag("--one-call", options->one_call,

@@ -130,7 +130,7 @@ Verb add_calibrate_verb(CLI::App& app) {
       ->type_name("FILE")
       ->capture_default_str();
   verb->add_option("--seconds", options->seconds, "Timed work for each of about fifty products")
-      ->check(CLI::Range(0.001, 60.0))
+      ->check(in_range(0.001, 60.0))
       ->capture_default_str();
   verb->add_flag("--json", options->json, "Print the result as JSON");
   return {verb, [options] { return run_calibrate(*options); }};

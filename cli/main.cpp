@@ -4,9 +4,11 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 
 #include "cli/command_line.hpp"
+#include "cli/help_formatter.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
@@ -30,6 +32,7 @@ int main(int argc, char** argv) {
       "Tessera multiplies matrices: it plans which worker computes what, and runs the plan.",
       "tessera");
   app.set_version_flag("--version", version());
+  app.formatter(std::make_shared<cli::HelpFormatter>());
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 fine, 1 the work failed, 2 wrong usage. 'tessera VERB --help' tells more.");
@@ -39,12 +42,15 @@ int main(int argc, char** argv) {
                             cli::add_explain_verb(app), cli::add_trace_verb(app)};
   cli::remember_command_line(argc, argv);
   try {
+    cli::check_verb(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
     return report((std::string(error.what()) + "; 'tessera --help' shows what there is").c_str(),
                   kWrongUsage);
+  } catch (const Error& error) {
+    return report(error.what(), kWrongUsage);
   }
 
   cli::install_interrupt_handler();

@@ -144,7 +144,7 @@ Machine machine_from(const MachineOptions& options) {
 }
 
 void add_schedule_options(CLI::App& app, ScheduleOptions& options) {
-  const CLI::Range positive(1, kMaxWorkers);
+  const CLI::Validator positive = in_range(1, kMaxWorkers);
   app.add_option("--schedule", options.schedule,
                  "data_parallel, split_k, stream_k or hybrid (default: the planner's choice)")
       ->type_name("SCHEDULE");

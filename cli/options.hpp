@@ -9,6 +9,12 @@
 
 namespace tessera::cli {
 
+// Accepts numbers from `least` to `most`, without a word about it in the help text.
+template <class Number>
+CLI::Validator in_range(Number least, Number most) {
+  return CLI::Range(least, most).description("");
+}
+
 // What to compute, without data.
 struct ProblemOptions {
   std::string shape;  // MxNxK, or empty

@@ -72,7 +72,9 @@ std::string cost_text(const Plan& plan) {
   const double flops = flops_of(plan.problem);
   std::string text = seconds_text(plan.cost.seconds);
   if (plan.cost.seconds > 0) {
-    text += fmt::format(", {:.1f} GFLOP/s", flops / plan.cost.seconds * 1e-9);
+    const double rate = flops / plan.cost.seconds;
+    text += rate < 1e12 ? fmt::format(", {:.1f} GFLOP/s", rate * 1e-9)
+                        : fmt::format(", {:.1f} TFLOP/s", rate * 1e-12);
   }
   for (std::size_t i = 0; i < plan.cost.terms.size(); ++i) {
     const CostTerm& term = plan.cost.terms[i];
@@ -155,12 +157,12 @@ std::string candidates_text(const Plan& plan) {
     if (!a->cost || !b->cost) return a->cost.has_value() && !b->cost;
     return a->cost->seconds < b->cost->seconds;
   });
-  std::string text = fmt::format("{:<26} {:<14} {:<48} {}\n", "kernel", "tile", "schedule",
+  std::string text = fmt::format("{:<28} {:<14} {:<48} {}\n", "kernel", "tile", "schedule",
                                  "predicted, or why not");
   const auto row = [&](const std::string& kernel, const TileConfig& tile, const Schedule& schedule,
                        const std::string& result) {
     text +=
-        fmt::format("{:<26} {:<14} {:<48} {}\n", kernel, to_text(tile), to_text(schedule), result);
+        fmt::format("{:<28} {:<14} {:<48} {}\n", kernel, to_text(tile), to_text(schedule), result);
   };
   row(plan.kernel, plan.tile, plan.schedule, seconds_text(plan.cost.seconds) + ", chosen");
   for (const Candidate* candidate : order) {

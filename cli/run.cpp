@@ -290,11 +290,11 @@ Verb add_run_verb(CLI::App& app) {
           "--threads", options->threads,
           "Threads for this product (default: all cores); the result does not depend on it")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(in_range(1, 4096));
   verb->add_option("--repeat", options->repeat,
                    "Run so often and report the fastest (default: up to 3 within two seconds)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(in_range(1, 1000000));
   verb->add_flag(
       "--check", options->check,
       "Verify in float64: each element if small, Freivalds' check with 20 vectors if large");
