@@ -7,26 +7,20 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <string>
 
+#include "cli/cuda_event.hpp"
 #include "cli/interrupt.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {
 namespace {
 
-void check(cudaError_t status) {
-  if (status == cudaSuccess) return;
-  throw Error(status == cudaErrorMemoryAllocation ? ErrorCode::out_of_memory : ErrorCode::device,
-              std::string("the CUDA device reports: ") + cudaGetErrorString(status));
-}
-
 // A matrix's copy on the device, laid out as it is on the host.
 class DeviceCopy {
  public:
   explicit DeviceCopy(std::span<const std::byte> bytes) : size_(bytes.size()) {
     if (size_ == 0) return;
-    check(cudaMalloc(&data_, size_));
+    check_cuda(cudaMalloc(&data_, size_));
     write(bytes);
   }
   ~DeviceCopy() { cudaFree(data_); }
@@ -37,34 +31,15 @@ class DeviceCopy {
 
   void* data() const { return data_; }
   void write(std::span<const std::byte> bytes) const {
-    if (size_ > 0) check(cudaMemcpy(data_, bytes.data(), size_, cudaMemcpyHostToDevice));
+    if (size_ > 0) check_cuda(cudaMemcpy(data_, bytes.data(), size_, cudaMemcpyHostToDevice));
   }
   void read(std::span<std::byte> bytes) const {
-    if (size_ > 0) check(cudaMemcpy(bytes.data(), data_, size_, cudaMemcpyDeviceToHost));
+    if (size_ > 0) check_cuda(cudaMemcpy(bytes.data(), data_, size_, cudaMemcpyDeviceToHost));
   }
 
  private:
   void* data_ = nullptr;
   std::size_t size_ = 0;
-};
-
-class Event {
- public:
-  Event() { check(cudaEventCreate(&event_)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-
-  void record() const { check(cudaEventRecord(event_, nullptr)); }
-  double seconds_since(const Event& start) const {
-    float milliseconds = 0;
-    check(cudaEventSynchronize(event_));
-    check(cudaEventElapsedTime(&milliseconds, start.event_, event_));
-    return 1e-3 * static_cast<double>(milliseconds);
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace
@@ -78,8 +53,8 @@ double run_on_cuda(const Plan& plan, Workload& workload, int repeats) {
     on_device[i].b.data = copies.emplace_back(product.b.bytes()).data();
     on_device[i].c.data = copies.emplace_back(product.c.bytes()).data();
   }
-  const Event start;
-  const Event end;
+  const CudaEvent start;
+  const CudaEvent end;
   double best = 0;
   for (int repeat = 0; repeat <= repeats; ++repeat) {
     throw_if_interrupted();
