@@ -13,10 +13,9 @@
 namespace tessera {
 namespace {
 
-RunOptions with_default_threads(RunOptions options) {
+int default_threads() {
   static const int threads = environment_number("TESSERA_THREADS", 1).value_or(0);
-  if (options.threads == 0) options.threads = threads;
-  return options;
+  return threads;
 }
 
 // A receiver may itself call the library, which must not take the plan away: hence the copy.
@@ -31,8 +30,12 @@ void say_path(std::string_view call, const FoundPlan& found) {
 void run_on_backend(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
   if (plan.machine.kind == MachineKind::gpu) {
     cuda::run_plan(plan, groups, options);
+  } else if (options.threads != 0 || default_threads() == 0) {
+    cpu::run_plan(plan, groups, options);
   } else {
-    cpu::run_plan(plan, groups, with_default_threads(options));
+    RunOptions with_threads = options;
+    with_threads.threads = default_threads();
+    cpu::run_plan(plan, groups, with_threads);
   }
 }
 
@@ -54,8 +57,12 @@ void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& o
                   "trace the same product on a CPU");
     }
     cuda::run_plan(plan, groups, options);
+  } else if (options.threads != 0 || default_threads() == 0) {
+    cpu::run_plan(plan, groups, options);
   } else {
-    cpu::run_plan(plan, groups, with_default_threads(options));
+    RunOptions with_threads = options;
+    with_threads.threads = default_threads();
+    cpu::run_plan(plan, groups, with_threads);
   }
 }
 

@@ -65,7 +65,7 @@ std::shared_ptr<const Plan> with_scalars(const Plan& plan, const ProblemKey& key
 // bits.
 bool is_for(const Plan& plan, const ProblemKey& key) {
   return (plan.machine.kind == MachineKind::gpu) == (key.device != kHost) &&
-         ProblemKey::of(plan.problem).same_path(key);
+         key.same_path(plan.problem);
 }
 
 struct Recent {
@@ -84,38 +84,37 @@ Problem ProblemKey::problem() const {
 }
 
 std::uint64_t ProblemKey::hash() const {
-  std::uint64_t state = 0;
-  const auto mix = [&](std::uint64_t value) {
-    state = (state ^ value) * 0x9E3779B97F4A7C15u;  // 2⁶⁴ / golden ratio
-    state ^= state >> 32;
-  };
+  // Odd numbers with random bits. Products are independent of one another, so they overlap in time.
+  constexpr std::uint64_t kMix[] = {0x9E3779B97F4A7C15u, 0xC2B2AE3D27D4EB4Fu, 0x165667B19E3779F9u,
+                                    0xD6E8FEB86659FD93u, 0xA0761D6478BD642Fu};
+  const auto whole = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   const auto layout = [](const OperandLayout& l) {
     return static_cast<std::uint64_t>(l.major) << 8 | static_cast<std::uint64_t>(l.alignment);
   };
-  mix(static_cast<std::uint64_t>(types.a) | static_cast<std::uint64_t>(types.b) << 8 |
-      static_cast<std::uint64_t>(types.c) << 16 | static_cast<std::uint64_t>(epilogue.bias) << 24 |
-      static_cast<std::uint64_t>(epilogue.activation) << 32 |
-      static_cast<std::uint64_t>(alpha == 0) << 40 | static_cast<std::uint64_t>(beta == 0) << 41);
-  mix(static_cast<std::uint64_t>(device + 1));
-  mix(layout(a) | layout(b) << 16 | layout(c) << 32);
+  const std::uint64_t kinds =
+      static_cast<std::uint64_t>(types.a) | static_cast<std::uint64_t>(types.b) << 4 |
+      static_cast<std::uint64_t>(types.c) << 8 | static_cast<std::uint64_t>(epilogue.bias) << 12 |
+      static_cast<std::uint64_t>(epilogue.activation) << 16 | whole(alpha == 0) << 20 |
+      whole(beta == 0) << 21 | whole(device + 1) << 32;
+  std::uint64_t state = kinds * kMix[0] + (layout(a) | layout(b) << 16 | layout(c) << 32) * kMix[1];
   for (const GemmShape& shape : groups) {
-    mix(static_cast<std::uint64_t>(shape.m));
-    mix(static_cast<std::uint64_t>(shape.n));
-    mix(static_cast<std::uint64_t>(shape.k));
+    state = (state ^ state >> 29) * kMix[0] + whole(shape.m) * kMix[2] + whole(shape.n) * kMix[3] +
+            whole(shape.k) * kMix[4];
   }
-  return state;
+  state ^= state >> 32;
+  return state * kMix[0] ^ state >> 29;
 }
 
-bool ProblemKey::same_path(const ProblemKey& other) const {
-  return types == other.types && a == other.a && b == other.b && c == other.c &&
-         epilogue == other.epilogue && (alpha == 0) == (other.alpha == 0) &&
-         (beta == 0) == (other.beta == 0) && std::ranges::equal(groups, other.groups);
+bool ProblemKey::same_path(const Problem& p) const {
+  return types == p.types && a == p.a && b == p.b && c == p.c && epilogue == p.epilogue &&
+         (alpha == 0) == (p.alpha == 0) && (beta == 0) == (p.beta == 0) &&
+         std::ranges::equal(groups, p.groups);
 }
 
-bool ProblemKey::same_scalars(const ProblemKey& other) const {
+bool ProblemKey::same_scalars(const Problem& p) const {
   // By their bits: a NaN equals itself, and −0 is not 0.
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-  return bits(alpha) == bits(other.alpha) && bits(beta) == bits(other.beta);
+  return bits(alpha) == bits(p.alpha) && bits(beta) == bits(p.beta);
 }
 
 std::unique_lock<std::mutex> PlanCache::try_to_lock() {
@@ -162,7 +161,7 @@ FoundPlan find_or_make_plan(const ProblemKey& key) {
   Recent& recent = recent_plans[hash % kRecentPlans];
   if (recent.plan && recent.hash == hash && shared_cache().capacity() > 0 &&
       is_for(*recent.plan, key)) {
-    if (!ProblemKey::of(recent.plan->problem).same_scalars(key)) {
+    if (!key.same_scalars(recent.plan->problem)) {
       recent.plan = with_scalars(*recent.plan, key);
     }
     return {recent.plan, PlanOrigin::recent};
@@ -172,7 +171,7 @@ FoundPlan find_or_make_plan(const ProblemKey& key) {
   if (!plan) {
     plan = std::make_shared<const Plan>(make_plan(key.problem(), machine_of_calls(key.device)));
     shared_cache().insert(hash, plan);
-  } else if (!ProblemKey::of(plan->problem).same_scalars(key)) {
+  } else if (!key.same_scalars(plan->problem)) {
     plan = with_scalars(*plan, key);
   }
   recent = {hash, std::move(plan)};

@@ -35,8 +35,8 @@ struct ProblemKey {
   // Problems that differ in nothing but alpha and beta, neither becoming or ceasing to be 0, have
   // the same hash and the same plan but for these two numbers.
   std::uint64_t hash() const;
-  bool same_path(const ProblemKey& other) const;
-  bool same_scalars(const ProblemKey& other) const;
+  bool same_path(const Problem& other) const;
+  bool same_scalars(const Problem& other) const;
 };
 
 // The least recently used plan leaves when the cache is full.

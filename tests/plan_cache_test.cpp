@@ -78,10 +78,10 @@ TEST(PlanCache, SharesPathsBetweenScalars) {
   const Problem base = problem_of(7, 1, 1);
   const Problem scaled = problem_of(7, -0.5, 2);
   EXPECT_EQ(ProblemKey::of(base).hash(), ProblemKey::of(scaled).hash());
-  EXPECT_TRUE(ProblemKey::of(base).same_path(ProblemKey::of(scaled)));
-  EXPECT_FALSE(ProblemKey::of(base).same_scalars(ProblemKey::of(scaled)));
+  EXPECT_TRUE(ProblemKey::of(base).same_path(scaled));
+  EXPECT_FALSE(ProblemKey::of(base).same_scalars(scaled));
   const Problem nan = problem_of(7, std::nan(""), 1);
-  EXPECT_TRUE(ProblemKey::of(nan).same_scalars(ProblemKey::of(nan)));
+  EXPECT_TRUE(ProblemKey::of(nan).same_scalars(nan));
 }
 
 TEST(PlanCache, GivesTheScalarsOfTheCall) {

@@ -20,8 +20,23 @@ struct bf16 {
   std::uint16_t bits;
 };
 
-// Bytes of one element.
-TESSERA_API int size_of(ElementType type);
+// Bytes of one element. Inline, because small products ask many times.
+constexpr int size_of(ElementType type) {
+  switch (type) {
+    case ElementType::f64:
+      return 8;
+    case ElementType::f32:
+    case ElementType::i32:
+      return 4;
+    case ElementType::f16:
+    case ElementType::bf16:
+      return 2;
+    case ElementType::i8:
+    case ElementType::u8:
+      return 1;
+  }
+  return 0;
+}
 
 // "f64", "bf16", ...: the spelling of the command line and of JSON.
 TESSERA_API std::string_view name_of(ElementType type);

@@ -1,4 +1,4 @@
-// Names and sizes of element types, and the table of products that exist.
+// Names of element types, and the table of products that exist.
 #include "tessera/element_type.hpp"
 
 #include <array>
@@ -13,14 +13,13 @@ namespace {
 struct TypeRow {
   ElementType type;
   std::string_view name;
-  int size;
 };
 
 constexpr std::array kTypes = {
-    TypeRow{ElementType::f64, "f64", 8}, TypeRow{ElementType::f32, "f32", 4},
-    TypeRow{ElementType::f16, "f16", 2}, TypeRow{ElementType::bf16, "bf16", 2},
-    TypeRow{ElementType::i8, "i8", 1},   TypeRow{ElementType::u8, "u8", 1},
-    TypeRow{ElementType::i32, "i32", 4},
+    TypeRow{ElementType::f64, "f64"}, TypeRow{ElementType::f32, "f32"},
+    TypeRow{ElementType::f16, "f16"}, TypeRow{ElementType::bf16, "bf16"},
+    TypeRow{ElementType::i8, "i8"},   TypeRow{ElementType::u8, "u8"},
+    TypeRow{ElementType::i32, "i32"},
 };
 
 using enum ElementType;
@@ -31,10 +30,6 @@ constexpr std::array kProducts = {
 };
 
 }  // namespace
-
-int size_of(ElementType type) {
-  return kTypes[static_cast<std::size_t>(type)].size;
-}
 
 std::string_view name_of(ElementType type) {
   return kTypes[static_cast<std::size_t>(type)].name;
