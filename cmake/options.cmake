@@ -37,6 +37,8 @@ if(NOT TESSERA_CUDA STREQUAL "OFF")
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
     set(TESSERA_HAS_CUDA ON)
+    # Global, for a project that has this one as a subdirectory and links the archive.
+    find_package(CUDAToolkit REQUIRED GLOBAL)
   elseif(TESSERA_CUDA STREQUAL "ON")
     message(FATAL_ERROR "TESSERA_CUDA=ON needs nvcc, which was not found; install the CUDA toolkit "
                         "(12.3 or newer), set CUDACXX, or configure with -DTESSERA_CUDA=OFF")
