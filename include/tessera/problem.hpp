@@ -70,7 +70,7 @@ struct Problem {
   Epilogue epilogue;
 };
 
-// A dense problem of row-major, well aligned operands.
+// A dense problem of row-major operands without gaps between rows, from well aligned addresses.
 TESSERA_API Problem dense_problem(GemmShape shape, GemmTypes types = {});
 
 // 2·m·n·k summed over the groups.

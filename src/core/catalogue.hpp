@@ -14,6 +14,13 @@
 
 namespace tessera {
 
+// How a kernel differs from what the cost model expects of its tile, as measured; the defaults say
+// that it does not.
+struct KernelSpeed {
+  double main_loop_share = 1;  // of the machine's arithmetic rate
+  double tile_seconds = 0;     // per tile, beyond its prologue and the writing of C
+};
+
 struct KernelEntry {
   std::string_view name;
   MachineKind device = MachineKind::cpu;
@@ -26,6 +33,7 @@ struct KernelEntry {
   std::string_view wins_at;  // what it is here for
   // GPU: shared memory of a block beside its stages (plan/scratchpad.hpp adds them up).
   std::int64_t epilogue_bytes = 0;
+  KernelSpeed speed;
 };
 
 // All kernels, best first within a device; the reference ends the list.

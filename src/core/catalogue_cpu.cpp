@@ -15,7 +15,14 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
   TileConfig tile;
   tile.mr = mr;
   tile.nr = nr;
-  return {name, MachineKind::cpu, architecture, a, b, tile, false, wins_at};
+  return {.name = name,
+          .device = MachineKind::cpu,
+          .architecture = architecture,
+          .a = a,
+          .b = b,
+          .tile = tile,
+          .wins_at = wins_at,
+          .speed = {}};
 }
 
 constexpr std::array kKernels = {

@@ -1,11 +1,25 @@
 #include "tessera/problem.hpp"
 
+#include <bit>
+
 namespace tessera {
+namespace {
+
+// Rows that follow one another without a gap, from a well aligned base.
+OperandLayout packed_rows(std::int64_t cols, ElementType type) {
+  const auto bits = static_cast<std::uint64_t>(cols * size_of(type)) | 128;
+  return {Major::row, 1 << std::countr_zero(bits)};
+}
+
+}  // namespace
 
 Problem dense_problem(GemmShape shape, GemmTypes types) {
   Problem problem;
   problem.types = types;
   problem.groups = {shape};
+  problem.a = packed_rows(shape.k, types.a);
+  problem.b = packed_rows(shape.n, types.b);
+  problem.c = packed_rows(shape.n, types.c);
   return problem;
 }
 

@@ -2,7 +2,7 @@
 // arithmetic on the Machine's constants; docs/cost_model.md has the formula on one page and what it
 // leaves out.
 //
-//   seconds = launch + max(busiest worker, memory) + fix-up's tail
+//   seconds = launch + Σ over the two regions: max(busiest worker, memory) + fix-up's tail
 //   worker  = a·items + Σ iterations·(max(arithmetic, cache) + c0 + packing) + C written
 //   fix-up  = b·levels + d·bytes·additions         (schedule/fixup.hpp's tree)
 //   memory  = bytes / min(machine's bandwidth, active workers · one worker's bandwidth)
@@ -39,6 +39,7 @@ struct TileProfile {
   double packing_seconds = 0;
   double footprint_bytes = 0;  // all operands, each once
   double partial_bytes = 0;    // of a tile of accumulators, as one block publishes it
+  double bytes_in_flight = 0;  // of operands, that a block asks memory for at a time
   int blocks_per_worker = 1;   // a cluster's
 };
 

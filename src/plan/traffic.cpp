@@ -13,17 +13,6 @@ namespace {
 // Share of the shared cache that holds operands for reuse; the rest is C, and lines about to leave.
 constexpr double kUsableCache = 0.7;
 
-// Workers spread evenly over a tile's depth: each block is loaded anew unless the next worker that
-// needs it is fewer iterations behind than the cache holds.
-double scattered(double asked, double compulsory, const TileGrid& grid, double workers,
-                 double cache) {
-  const double per_iteration =
-      asked / (static_cast<double>(grid.tiles()) * static_cast<double>(grid.k));
-  const double held = cache / (workers * per_iteration);  // iterations that the cache looks back
-  const double shared = std::min(1.0, held / static_cast<double>(grid.k));
-  return compulsory + (asked - compulsory) * (1 - shared);
-}
-
 }  // namespace
 
 BlockCount count_blocks(const TileGrid& grid, TileOrderChoice order, std::int64_t first,
@@ -81,9 +70,6 @@ Traffic estimate_traffic(const ShapeRun& run, const TileGrid& grid, const Proble
   traffic.cache_bytes = static_cast<double>(grid.tiles()) * (row_bytes + col_bytes);
   const double cache = kUsableCache * static_cast<double>(machine.cache_bytes);
   const bool all_stays = a_bytes + b_bytes <= cache;
-  traffic.scattered_bytes = all_stays ? a_bytes + b_bytes
-                                      : scattered(traffic.cache_bytes, a_bytes + b_bytes, grid,
-                                                  static_cast<double>(workers), cache);
   if (all_stays || grid.tiles() <= workers) {
     traffic.memory_bytes = a_bytes + b_bytes;
   } else {
@@ -99,9 +85,12 @@ Traffic estimate_traffic(const ShapeRun& run, const TileGrid& grid, const Proble
     traffic.memory_bytes = std::min(traffic.memory_bytes, traffic.cache_bytes);
   }
   const auto count = static_cast<double>(run.count);
-  return {.memory_bytes = (traffic.memory_bytes + c_bytes) * count,
-          .cache_bytes = traffic.cache_bytes * count,
-          .scattered_bytes = (traffic.scattered_bytes + c_bytes) * count};
+  return {
+      .memory_bytes = (traffic.memory_bytes + c_bytes) * count,
+      .cache_bytes = traffic.cache_bytes * count,
+      .scattered_bytes =
+          (machine.kind == MachineKind::gpu ? traffic.cache_bytes : traffic.memory_bytes) * count +
+          c_bytes * count};
 }
 
 }  // namespace tessera

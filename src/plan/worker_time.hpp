@@ -2,6 +2,7 @@
 // takes. cost.hpp makes whole schedules of them.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -14,10 +15,17 @@
 namespace tessera {
 
 struct WorkerTime {
-  double iteration = 0;   // one MAC iteration, everything included
-  double arithmetic = 0;  // of which multiplying
-  double packing = 0;     // of which packing operands, or reading them in place at a disadvantage
-  double finish = 0;      // writing one tile of C
+  double arithmetic = 0;  // one MAC iteration: multiplying ...
+  double packing = 0;     // ... packing operands, or reading them in place at a disadvantage ...
+  double other = 0;       // ... and what comes on top of either
+  double loading = 0;     // its blocks from the cache, with nobody else there (GPU)
+  double shared_loading = 0;  // likewise, with all workers loading
+  double finish = 0;          // writing one tile of C
+
+  // One MAC iteration while this share of all workers is busy. Loads run beside the arithmetic.
+  double iteration(double busy_share) const {
+    return std::max({arithmetic + packing, loading, shared_loading * busy_share}) + other;
+  }
 };
 
 // One worker's share of the shared cache's bandwidth.
