@@ -274,7 +274,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
     each.tiles = extent.tiles() * run.count;
     each.time = machine.kind == MachineKind::gpu
                     ? time_on_gpu(problem, machine, tile, kernel)
-                    : time_on_cpu(run.shape, each.grid, problem, machine, tile, footprint);
+                    : time_on_cpu(run.shape, each.grid, problem, machine, tile, kernel, footprint);
     const std::int64_t iterations = each.tiles * each.grid.k;
     profile.bytes_in_flight =
         std::max(profile.bytes_in_flight, bytes_in_flight(run.shape, problem, tile));

@@ -11,9 +11,12 @@
 namespace tessera {
 namespace {
 
-// B is read in place up to this many times L2, and A where both operands fill half of L2 at most:
-// beyond, reading packed panels wins back the packing. Zen 4, 2026-11.
-constexpr std::int64_t kHeldInPlace = 4;
+// B may be read in place up to twice L2, or up to four times where few strips of rows read it
+// again; A where both operands fill half of L2 at most. Beyond, reading packed panels wins back the
+// packing. Zen 4 and Sapphire Rapids, 2026-11.
+constexpr std::int64_t kHeldInPlace = 2;
+constexpr std::int64_t kHeldForFewStrips = 4;
+constexpr std::int64_t kFewStrips = 4;
 
 // Multiply-adds that a worker must have before it is worth waking: about 3 µs of them.
 constexpr double kWorthWaking = 131072;
@@ -79,7 +82,9 @@ struct Enumeration {
     const bool both_stay = a_bytes + b_bytes <= l2 / 2;
     const bool few_rows = shape.m <= tile.mr;
     const bool few_columns = shape.n <= tile.nr;
-    const bool b_may = product.b_rows_are_dense && (few_rows || b_bytes <= kHeldInPlace * l2);
+    const bool few_strips = tile.block_m <= kFewStrips * tile.mr;
+    const bool b_stays = b_bytes <= (few_strips ? kHeldForFewStrips : kHeldInPlace) * l2;
+    const bool b_may = product.b_rows_are_dense && (few_rows || b_stays);
     for (const bool a_in_place : {true, false}) {
       if (a_in_place && !both_stay && !few_columns) continue;
       for (const bool b_in_place : {true, false}) {

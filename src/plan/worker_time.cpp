@@ -118,6 +118,10 @@ double asked_bytes_per_iteration(const TileConfig& tile, const Problem& problem)
              lines_per_byte(problem.b);
 }
 
+KernelSpeed speed_of(const KernelEntry* kernel) {
+  return kernel != nullptr ? kernel->speed : KernelSpeed{};
+}
+
 }  // namespace
 
 double worker_cache_rate(const Machine& machine) {
@@ -142,7 +146,7 @@ double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem
 // about the same time, so each has its share of the memory for that.
 WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const TileConfig& tile,
                        const KernelEntry* kernel) {
-  const KernelSpeed speed = kernel != nullptr ? kernel->speed : KernelSpeed{};
+  const KernelSpeed speed = speed_of(kernel);
   const double blocks = tile.cluster_m * tile.cluster_n;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
                       speed.main_loop_share;
@@ -162,9 +166,11 @@ WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const Til
 // A CPU's edge tiles compute only what is there, rounded up to its registers. Packing and the
 // traffic of C between k-blocks are paid beside the arithmetic.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
-                       const Machine& machine, const TileConfig& tile, double footprint) {
+                       const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
+                       double footprint) {
   const Block block = block_of(shape, grid, problem, tile);
-  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency;
+  const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency *
+                      speed_of(kernel).main_loop_share;
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
   const bool in_scratchpad = accumulators <= 0.5 * static_cast<double>(machine.scratchpad_bytes);
   WorkerTime time;

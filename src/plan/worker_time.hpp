@@ -40,6 +40,7 @@ WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const Til
 
 // `footprint` is the whole problem's: operands that fit L2 are packed from there.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
-                       const Machine& machine, const TileConfig& tile, double footprint);
+                       const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
+                       double footprint);
 
 }  // namespace tessera
