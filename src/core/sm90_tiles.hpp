@@ -11,6 +11,12 @@ inline constexpr TileConfig kSm90Tile128x256 = {
     .block_m = 128, .block_n = 256, .block_k = 64, .stages = 4, .warpgroups = 2};
 inline constexpr TileConfig kSm90Tile128x128 = {
     .block_m = 128, .block_n = 128, .block_k = 64, .stages = 6, .warpgroups = 2};
+inline constexpr TileConfig kSm90Pair256x192 = {
+    .block_m = 256, .block_n = 192, .block_k = 64, .stages = 4, .cluster_m = 2, .warpgroups = 2};
+inline constexpr TileConfig kSm90Pair256x128 = {
+    .block_m = 256, .block_n = 128, .block_k = 64, .stages = 6, .cluster_m = 2, .warpgroups = 2};
+inline constexpr TileConfig kSm90Tile128x192 = {
+    .block_m = 128, .block_n = 192, .block_k = 64, .stages = 4, .warpgroups = 2};
 inline constexpr TileConfig kSm90Rows64 = {.block_m = 64,
                                            .block_n = 128,
                                            .block_k = 64,

@@ -36,15 +36,36 @@ __device__ inline FixupPiece<Accumulator> load_piece(const FixupPiece<Accumulato
 
 // Turns this worker's partial sum into the tile's sum. Returns true in the one worker that goes on
 // with it, false in those that are done with the tile. All `kThreads` threads call it; `any` is a
-// barrier over them that tells each whether any of them passed true.
-template <int kThreads, class Accumulator, int kCount, class AnyBarrier>
+// barrier over them that tells each whether any of them passed true. A thread has kInFlight pieces
+// of a partial on their way from the cache at a time.
+template <int kThreads, int kInFlight = 4, class Accumulator, int kCount, class AnyBarrier>
 __device__ bool fix_up(const WorkItem& item, const FixupSpace& space, Accumulator (&sum)[kCount],
                        int thread, AnyBarrier any) {
   using Piece = FixupPiece<Accumulator>;
   static_assert(kCount % Piece::kValues == 0, "a thread's sums must fill 16-byte pieces");
-  constexpr int kPieces = kCount / Piece::kValues;
+  constexpr int kValues = Piece::kValues;
+  constexpr int kPieces = kCount / kValues;
+  constexpr int kBatch = kPieces % kInFlight == 0 ? kInFlight : kPieces % 4 == 0 ? 4 : 1;
   const auto slot = [&](std::int32_t peer) {
     return static_cast<Piece*>(space.slots) + item.slot(peer) * (kPieces * kThreads) + thread;
+  };
+
+  // sum = partial, or sum += partial.
+  const auto take = [&]<bool kReplace>(const Piece* from) {
+#pragma unroll
+    for (int first = 0; first < kPieces; first += kBatch) {
+      Piece batch[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        batch[i] = fixup_detail::load_piece(from + (first + i) * kThreads);
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch * kValues; ++i) {
+        Accumulator& s = sum[first * kValues + i];
+        const Accumulator value = batch[i / kValues].values[i % kValues];
+        s = kReplace ? value : s + value;
+      }
+    }
   };
 
   for (FixupStep step(item.peer, item.peers); step.valid(); step.up()) {
@@ -52,56 +73,28 @@ __device__ bool fix_up(const WorkItem& item, const FixupSpace& space, Accumulato
         space.counters[step.counter(item, space.counters_per_level)]);
     const auto others = static_cast<std::uint32_t>(step.children() - 1);
 
-    // Where all others are in already, this worker's sum need not leave its registers.
-    bool last = any(thread == 0 && arrivals.load(::cuda::memory_order_acquire) == others);
-    if (!last) {
-      Piece* const own = slot(step.peer());
+    Piece* const own = slot(step.peer());
 #pragma unroll
-      for (int i = 0; i < kPieces; ++i) {
-        Piece piece;
+    for (int i = 0; i < kPieces; ++i) {
+      Piece piece;
 #pragma unroll
-        for (int v = 0; v < Piece::kValues; ++v) piece.values[v] = sum[i * Piece::kValues + v];
-        own[i * kThreads] = piece;
-      }
-      any(false);
-      last = any(thread == 0 && arrivals.fetch_add(1, ::cuda::memory_order_acq_rel) == others);
-      if (!last) return false;
+      for (int v = 0; v < kValues; ++v) piece.values[v] = sum[i * kValues + v];
+      own[i * kThreads] = piece;
     }
+    any(false);
+    const bool last =
+        any(thread == 0 && arrivals.fetch_add(1, ::cuda::memory_order_acq_rel) == others);
+    if (!last) return false;
     if (thread == 0) arrivals.store(0, ::cuda::memory_order_relaxed);
 
-    // A few pieces at a time, so that their loads are in flight together.
-    constexpr int kBatch = kPieces % 4 == 0 ? 4 : kPieces % 2 == 0 ? 2 : 1;
-    const int children = step.children();
-    const int mine = step.my_child();
-#pragma unroll
-    for (int first = 0; first < kPieces; first += kBatch) {
-      Piece total[kBatch];
-      for (int child = 0; child < children; ++child) {
-        const Piece* const from = slot(step.child(child));
-#pragma unroll
-        for (int i = 0; i < kBatch; ++i) {
-          Piece piece;
-          if (child == mine) {
-#pragma unroll
-            for (int v = 0; v < Piece::kValues; ++v) {
-              piece.values[v] = sum[(first + i) * Piece::kValues + v];
-            }
-          } else {
-            piece = fixup_detail::load_piece(from + (first + i) * kThreads);
-          }
-#pragma unroll
-          for (int v = 0; v < Piece::kValues; ++v) {
-            total[i].values[v] =
-                child == 0 ? piece.values[v] : total[i].values[v] + piece.values[v];
-          }
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-#pragma unroll
-        for (int v = 0; v < Piece::kValues; ++v) {
-          sum[(first + i) * Piece::kValues + v] = total[i].values[v];
-        }
+    // Two partials may be added either way round, so one of them can stay where it is. More are
+    // added in the peers' order, this worker's own from its slot like the rest.
+    if (step.children() == 2) {
+      take.template operator()<false>(slot(step.child(1 - step.my_child())));
+    } else {
+      take.template operator()<true>(slot(step.child(0)));
+      for (int child = 1; child < step.children(); ++child) {
+        take.template operator()<false>(slot(step.child(child)));
       }
     }
   }

@@ -32,6 +32,62 @@ struct GeneralShared {
   static_assert(kBytes <= 99 * 1024, "a block of sm_86 and sm_89 has 99 KB of shared memory");
 };
 
+// The types that C may have for an accumulator, as template arguments.
+template <class Accumulator, class Write>
+__device__ inline void with_c_type(ElementType type, Write write) {
+  if constexpr (sizeof(Accumulator) == 8) {
+    write.template operator()<ElementType::f64>();
+  } else if constexpr (static_cast<Accumulator>(0.5) == Accumulator(0)) {
+    write.template operator()<ElementType::i32>();
+  } else if (type == ElementType::f32) {
+    write.template operator()<ElementType::f32>();
+  } else if (type == ElementType::f16) {
+    write.template operator()<ElementType::f16>();
+  } else {
+    write.template operator()<ElementType::bf16>();
+  }
+}
+
+// Writes the part of an output tile that lies in C. Neighbouring threads write neighbouring
+// elements of whichever axis of C is the denser; each thread walks along the other.
+template <ElementType kC, bool kPlain, class Shared, GeneralConfig kConfig, class Value>
+__device__ inline void write_tile(const typename Shared::Accumulator* output, const WorkItem& item,
+                                  const GroupOperands& group, const EpilogueArguments& epilogue,
+                                  const EpilogueScalars<Value>& scalars, int thread) {
+  constexpr int kThreads = kConfig.threads();
+  static_assert(kThreads % kConfig.block_m == 0 && kThreads % kConfig.block_n == 0,
+                "a thread must stay in its row or column of the tile");
+  const bool along_rows = group.c_row_stride < group.c_col_stride;
+  const int extent = along_rows ? kConfig.block_m : kConfig.block_n;
+  const int steps = kConfig.block_m * kConfig.block_n / kThreads;
+  const int step = kThreads / extent;
+  const int first_row = along_rows ? thread % extent : thread / extent;
+  const int first_col = along_rows ? thread / extent : thread % extent;
+  const int row_step = along_rows ? 0 : step;
+  const int col_step = along_rows ? step : 0;
+
+  const std::int64_t row0 = static_cast<std::int64_t>(item.tile_m) * kConfig.block_m + first_row;
+  const std::int64_t col0 = static_cast<std::int64_t>(item.tile_n) * kConfig.block_n + first_col;
+  const std::int64_t index0 = row0 * group.c_row_stride + col0 * group.c_col_stride;
+  const std::int64_t index_step = row_step * group.c_row_stride + col_step * group.c_col_stride;
+  const auto* const sums = output + first_row * Shared::kOutputStride + first_col;
+  const int sum_step = row_step * Shared::kOutputStride + col_step;
+#pragma unroll 4
+  for (int i = 0; i < steps; ++i) {
+    const std::int64_t row = row0 + i * row_step;
+    const std::int64_t col = col0 + i * col_step;
+    if (row >= group.m || col >= group.n) break;
+    const std::int64_t index = index0 + i * index_step;
+    Value value = scalars.alpha * static_cast<Value>(sums[i * sum_step]);
+    if constexpr (!kPlain) {
+      if (scalars.reads_c) value += scalars.beta * load_element<Value>(group.c, index, kC);
+      value += bias_at<Value>(epilogue, group, row, col);
+      value = activate(epilogue.activation, value);
+    }
+    store_element(group.c, index, kC, value);
+  }
+}
+
 template <class Multiply>
 __global__
 __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) void general_kernel(
@@ -50,6 +106,8 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
   const int thread = static_cast<int>(threadIdx.x);
   const EpilogueArguments& epilogue = arguments.epilogue;
   const EpilogueScalars<Value> scalars(epilogue);
+  const bool is_plain = !scalars.reads_c && epilogue.bias == BiasAxis::none &&
+                        epilogue.activation == Activation::none;
 
   // In shared memory, not in registers: read once per k-block, while the sums need the registers.
   __shared__ OperandWalk a_walk;
@@ -104,25 +162,13 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
     });
     __syncthreads();
 
-    const std::int64_t row0 = static_cast<std::int64_t>(item.tile_m) * kConfig.block_m;
-    const std::int64_t col0 = static_cast<std::int64_t>(item.tile_n) * kConfig.block_n;
-    const bool rows_fast = group.c_row_stride < group.c_col_stride;
-#pragma unroll 1
-    for (int i = thread; i < kConfig.block_m * kConfig.block_n; i += kThreads) {
-      const int tile_row = rows_fast ? i % kConfig.block_m : i / kConfig.block_n;
-      const int tile_col = rows_fast ? i / kConfig.block_m : i % kConfig.block_n;
-      const std::int64_t row = row0 + tile_row;
-      const std::int64_t col = col0 + tile_col;
-      if (row >= group.m || col >= group.n) continue;
-      const std::int64_t index = row * group.c_row_stride + col * group.c_col_stride;
-      Value value =
-          scalars.alpha * static_cast<Value>(output[tile_row * Shared::kOutputStride + tile_col]);
-      if (scalars.reads_c) {
-        value += scalars.beta * load_element<Value>(group.c, index, epilogue.c_type);
+    with_c_type<Accumulator>(epilogue.c_type, [&]<ElementType kC>() {
+      if (is_plain) {
+        write_tile<kC, true, Shared, kConfig>(output, item, group, epilogue, scalars, thread);
+      } else {
+        write_tile<kC, false, Shared, kConfig>(output, item, group, epilogue, scalars, thread);
       }
-      value += bias_at<Value>(epilogue, group, row, col);
-      store_element(group.c, index, epilogue.c_type, activate(epilogue.activation, value));
-    }
+    });
     // The next item loads into the memory that was just read.
     __syncthreads();
   };

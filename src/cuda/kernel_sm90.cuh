@@ -14,9 +14,11 @@
 
 #include "cuda/fixup.cuh"
 #include "cuda/pipeline.cuh"
+#include "cuda/ptx/cluster_arrive.cuh"
 #include "cuda/ptx/elect.cuh"
 #include "cuda/ptx/griddepcontrol.cuh"
 #include "cuda/ptx/named_barrier.cuh"
+#include "cuda/ptx/prefetch_tensor_map.cuh"
 #include "cuda/ptx/setmaxnreg.cuh"
 #include "cuda/ptx/smem_descriptor.cuh"
 #include "cuda/ptx/wgmma.cuh"
@@ -55,6 +57,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   constexpr int kCluster = kConfig.cluster();
   constexpr int kColumns = kConfig.cols();
   constexpr int kSteps = kTile.block_k / 16;
+  // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
+  constexpr int kPiecesInFlight = kColumns % 128 == 0 ? 16 : 8;
 
   static_assert(kConfig.rows() == kTile.warpgroups * kWarpgroupRows,
                 "every multiplier warpgroup computes 64 rows of its block's tile");
@@ -76,20 +80,33 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto rank = static_cast<int>(blockIdx.x) % kCluster;
   const auto worker = static_cast<std::int32_t>(blockIdx.x) / kCluster;
-  const bool is_grouped = arguments.tasks != nullptr;
+  const Sm90Header& header = shared.header;
 
-  const auto task_of = [&](const WorkItem& item) -> const Sm90Task& {
-    return is_grouped ? arguments.tasks[item.group] : arguments.inline_task;
+  struct Task {
+    const Sm90Maps& maps;
+    const GroupOperands& operands;
+    bool multiplies;
+  };
+  const auto task_of = [&](const WorkItem& item) -> Task {
+    if (header.tasks == nullptr) return {arguments.maps, header.operands, header.multiplies};
+    const Sm90Task& task = header.tasks[item.group];
+    return {task.maps, task.operands, task.multiplies};
   };
   // Tensor maps in global memory were written through another proxy than the one that reads them.
   const auto see_tensor_map = [&](const CUtensorMap& map) {
-    if (is_grouped) {
+    if (header.tasks != nullptr) {
       cptx::fence_proxy_tensormap_generic(cptx::sem_acquire, cptx::scope_gpu, &map,
                                           cptx::n32_t<128>{});
     }
   };
 
+  shared.copy_header(arguments.header);
   if (threadIdx.x == 0) shared.initialize_barriers();
+  if (threadIdx.x == 32) {
+    ptx::prefetch_tensor_map(&arguments.maps.a);
+    ptx::prefetch_tensor_map(&arguments.maps.b);
+    ptx::prefetch_tensor_map(&arguments.maps.c);
+  }
   if constexpr (kCluster > 1) {
     cptx::barrier_cluster_arrive();
     cptx::barrier_cluster_wait();
@@ -100,10 +117,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   ptx::let_next_kernel_start();
 
   const auto dispatch = [&] {
-    const IterationSpace space{is_grouped ? arguments.extents : &arguments.inline_extent,
-                               arguments.group_count, arguments.tiles, arguments.iterations};
+    const IterationSpace space{header.tasks == nullptr ? &header.extent : header.extents,
+                               header.group_count, header.tiles, header.iterations};
     ItemWriter<Storage> writer(shared);
-    for (const WorkItem& item : items_of(space, arguments.partition, worker)) writer.announce(item);
+    for (const WorkItem& item : items_of(space, header.partition, worker)) writer.announce(item);
     writer.close();
   };
 
@@ -134,10 +151,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   const auto load = [&] {
     RingCursor<kTile.stages> stage;
     for (const WorkItem& item : items_for_thread(shared)) {
-      const Sm90Task& task = task_of(item);
+      const Task task = task_of(item);
       if (!task.multiplies) continue;
-      see_tensor_map(task.a);
-      see_tensor_map(task.b);
+      see_tensor_map(task.maps.a);
+      see_tensor_map(task.maps.b);
       const int row = item.tile_m * kTile.block_m + rank * kConfig.rows();
       const int col = item.tile_n * kTile.block_n;
       for (int k = item.k_begin * kTile.block_k; k < item.k_end * kTile.block_k;
@@ -146,8 +163,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         Barrier& full = shared.stage_full[stage.slot];
         cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared,
                                         &full, kA.bytes() + kB.bytes());
-        load_operand.template operator()<kA>(task.a, shared.a[stage.slot], full, row, k);
-        load_operand.template operator()<kB>(task.b, shared.b[stage.slot], full, col, k);
+        load_operand.template operator()<kA>(task.maps.a, shared.a[stage.slot], full, row, k);
+        load_operand.template operator()<kB>(task.maps.b, shared.b[stage.slot], full, col, k);
         stage.advance();
       }
     }
@@ -157,9 +174,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
     const int part = rank * kTile.warpgroups + warpgroup;
     const FixupSpace fixup{
-        static_cast<std::byte*>(arguments.fixup.slots) + part * arguments.fixup_part_bytes,
-        arguments.fixup.counters + part * arguments.fixup_part_counters,
-        arguments.fixup.counters_per_level};
+        static_cast<std::byte*>(header.fixup.slots) + part * header.fixup_part_bytes,
+        header.fixup.counters + part * header.fixup_part_counters, header.fixup.counters_per_level};
     const auto any_of_warpgroup = [&](bool mine) {
       return ptx::barrier_any<kWarpgroupThreads>(1 + warpgroup, mine);
     };
@@ -174,7 +190,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
 
     const auto release = [&](int slot) {
       if constexpr (kCluster > 1) {
-        if (lane < kCluster) arrive_at(shared.stage_empty[slot], lane);
+        if (lane < kCluster) ptx::arrive_at_block(&shared.stage_empty[slot], lane);
       } else {
         if (lane == 0) arrive(shared.stage_empty[slot]);
       }
@@ -208,25 +224,23 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       if (iterations > 0) release(previous);
     };
 
-    const auto finish = [&](const WorkItem& item, const Sm90Task& task) {
+    const auto finish = [&](const WorkItem& item, const Task& task) {
       const WarpTile tile{.row = static_cast<std::int64_t>(item.tile_m) * kTile.block_m +
                                  rank * kConfig.rows() + warp * kStoreRows,
                           .col = static_cast<std::int64_t>(item.tile_n) * kTile.block_n,
                           .staging = shared.staging[warp],
                           .lane = lane};
-      if constexpr (kColumns % (2 * kStoreColumns) == 0) {
-        if (arguments.store_by_tma) {
-          see_tensor_map(task.c);
-          store_by_tma<Input, kColumns>(sums, static_cast<float>(arguments.epilogue.alpha), &task.c,
-                                        tile);
-          return;
-        }
+      if (header.store_by_tma) {
+        see_tensor_map(task.maps.c);
+        store_by_tma<Input, kColumns>(sums, static_cast<float>(header.epilogue.alpha), &task.maps.c,
+                                      tile);
+        return;
       }
-      store_by_element<kColumns>(sums, arguments.epilogue, task.operands, tile);
+      store_by_element<kColumns>(sums, header.epilogue, task.operands, tile);
     };
 
     for (const WorkItem& item : items_for_warp(shared)) {
-      const Sm90Task& task = task_of(item);
+      const Task task = task_of(item);
       ptx::forget_registers(sums);
       if (task.multiplies) {
         accumulate(item.k_end - item.k_begin);
@@ -235,7 +249,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         for (float& sum : sums) sum = 0;
       }
       if (item.is_whole_tile() ||
-          fix_up<kWarpgroupThreads>(item, fixup, sums, thread, any_of_warpgroup)) {
+          fix_up<kWarpgroupThreads, kPiecesInFlight>(item, fixup, sums, thread, any_of_warpgroup)) {
         finish(item, task);
       }
     }

@@ -68,15 +68,15 @@ TensorMapRequest operand_map(const ConstMatrixView& view, const OperandTile& til
           .swizzle_bytes = tile.swizzle_bytes()};
 }
 
-TensorMapRequest store_map(const MatrixView& c) {
+TensorMapRequest store_map(const MatrixView& c, const StoreBox& box) {
   return {.data = c.data,
           .type = c.type,
-          .inner = c.cols,
-          .outer = c.rows,
-          .stride = c.row_stride,
-          .box_inner = kStoreColumns,
-          .box_outer = kStoreRows,
-          .swizzle_bytes = 128};
+          .inner = box.dense_rows ? c.cols : c.rows,
+          .outer = box.dense_rows ? c.rows : c.cols,
+          .stride = box.dense_rows ? c.row_stride : c.col_stride,
+          .box_inner = box.inner(),
+          .box_outer = box.outer(),
+          .swizzle_bytes = box.swizzle_bytes()};
 }
 
 void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* operand) {
@@ -94,32 +94,34 @@ void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* 
 // C = alpha·A·B and nothing else, in the input's type and a layout that TMA writes.
 bool can_store_by_tma(const Problem& problem, const Sm90Config& config,
                       std::span<const Operands> groups) {
-  if (problem.beta != 0 || problem.epilogue != Epilogue{} || problem.types.c != config.input ||
-      config.cols() % (2 * kStoreColumns) != 0) {
+  if (problem.beta != 0 || problem.epilogue != Epilogue{} || problem.types.c != config.input) {
     return false;
   }
+  const StoreBox box = store_box(config.cols());
   for (const Operands& group : groups) {
     if (group.c.rows == 0 || group.c.cols == 0) continue;
-    if (group.c.col_stride != 1 || !fits_tensor_map(store_map(group.c))) return false;
+    const bool dense = (box.dense_rows ? group.c.col_stride : group.c.row_stride) == 1;
+    if (!dense || !fits_tensor_map(store_map(group.c, box))) return false;
   }
   return true;
 }
 
 Sm90Task make_task(const Sm90Launch& launch, const Operands& group, double alpha,
                    bool store_by_tma) {
-  Sm90Task task;
+  Sm90Task task = {};
   task.operands = flatten(group);
   const bool has_tiles = group.c.rows > 0 && group.c.cols > 0;
   task.multiplies = alpha != 0 && group.a.cols > 0 && has_tiles;
   if (task.multiplies) {
     check_dense_side(group.a, launch.config.a_k_contiguous, launch.transposed ? "B" : "A");
     check_dense_side(group.b, !launch.config.b_k_contiguous, launch.transposed ? "A" : "B");
-    task.a = make_tensor_map(operand_map(group.a, launch.config.a(), true),
-                             launch.transposed ? "B" : "A");
-    task.b = make_tensor_map(operand_map(group.b, launch.config.b(), false),
-                             launch.transposed ? "A" : "B");
+    task.maps.a = make_tensor_map(operand_map(group.a, launch.config.a(), true),
+                                  launch.transposed ? "B" : "A");
+    task.maps.b = make_tensor_map(operand_map(group.b, launch.config.b(), false),
+                                  launch.transposed ? "A" : "B");
   }
-  if (store_by_tma && has_tiles) task.c = make_tensor_map(store_map(group.c), "C");
+  if (store_by_tma && has_tiles)
+    task.maps.c = make_tensor_map(store_map(group.c, store_box(launch.config.cols())), "C");
   return task;
 }
 
@@ -168,7 +170,8 @@ void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_
   attributes[1].val.clusterDim.z = 1;
 
   cudaLaunchConfig_t launch_config = {};
-  launch_config.gridDim = static_cast<unsigned>(arguments.partition.workers * config.cluster());
+  launch_config.gridDim =
+      static_cast<unsigned>(arguments.header.partition.workers * config.cluster());
   launch_config.blockDim = static_cast<unsigned>(kernel.threads);
   launch_config.dynamicSmemBytes = static_cast<std::size_t>(kernel.shared_bytes);
   launch_config.stream = stream;
@@ -197,42 +200,46 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   const cudaStream_t stream = stream_of(options);
 
   Sm90Arguments arguments;
-  arguments.partition = make_partition(plan.schedule, space);
-  arguments.group_count = space.group_count;
-  arguments.tiles = space.tiles;
-  arguments.iterations = space.iterations;
-  arguments.store_by_tma = can_store_by_tma(problem, launch.config, products);
-  arguments.epilogue = {.alpha = problem.alpha,
-                        .beta = problem.beta,
-                        .bias = turned(problem.epilogue.bias, launch.transposed),
-                        .activation = problem.epilogue.activation,
-                        .bias_type = products[0].bias.type,
-                        .c_type = problem.types.c};
+  Sm90Header& header = arguments.header;
+  header.partition = make_partition(plan.schedule, space);
+  header.group_count = space.group_count;
+  header.tiles = space.tiles;
+  header.iterations = space.iterations;
+  header.store_by_tma = can_store_by_tma(problem, launch.config, products);
+  header.epilogue = {.alpha = problem.alpha,
+                     .beta = problem.beta,
+                     .bias = turned(problem.epilogue.bias, launch.transposed),
+                     .activation = problem.epilogue.activation,
+                     .bias_type = products[0].bias.type,
+                     .c_type = problem.types.c};
 
-  const WorkspaceLayout layout = workspace_of(launch, arguments.partition, space.tiles);
+  const WorkspaceLayout layout = workspace_of(launch, header.partition, space.tiles);
   std::byte* const workspace = workspace_for(layout, options);
-  arguments.fixup = {.slots = workspace + layout.slots_offset,
-                     .counters = reinterpret_cast<std::uint32_t*>(workspace),
-                     .counters_per_level = layout.counters_per_level};
-  arguments.fixup_part_bytes = static_cast<std::int64_t>(layout.slot_bytes_per_part);
-  arguments.fixup_part_counters = layout.counters_per_part;
+  header.fixup = {.slots = workspace + layout.slots_offset,
+                  .counters = reinterpret_cast<std::uint32_t*>(workspace),
+                  .counters_per_level = layout.counters_per_level};
+  header.fixup_part_bytes = static_cast<std::int64_t>(layout.slot_bytes_per_part);
+  header.fixup_part_counters = layout.counters_per_part;
 
   if (products.size() == 1) {
-    arguments.inline_extent = space.groups[0];
-    arguments.inline_task = make_task(launch, products[0], problem.alpha, arguments.store_by_tma);
+    const Sm90Task task = make_task(launch, products[0], problem.alpha, header.store_by_tma);
+    header.extent = space.groups[0];
+    header.operands = task.operands;
+    header.multiplies = task.multiplies;
+    arguments.maps = task.maps;
   } else {
     std::vector<Sm90Task> tasks;
     tasks.reserve(products.size());
     for (const Operands& product : products) {
-      tasks.push_back(make_task(launch, product, problem.alpha, arguments.store_by_tma));
+      tasks.push_back(make_task(launch, product, problem.alpha, header.store_by_tma));
     }
     const std::vector<GroupExtent> extents(space.groups, space.groups + space.group_count);
     std::byte* const on_device = workspace + layout.groups_offset;
     std::byte* const extents_on_device = on_device + bytes_of(tasks).size();
     upload(on_device, bytes_of(tasks), stream);
     upload(extents_on_device, bytes_of(extents), stream);
-    arguments.tasks = reinterpret_cast<const Sm90Task*>(on_device);
-    arguments.extents = reinterpret_cast<const GroupExtent*>(extents_on_device);
+    header.tasks = reinterpret_cast<const Sm90Task*>(on_device);
+    header.extents = reinterpret_cast<const GroupExtent*>(extents_on_device);
   }
   start(launch, arguments, stream);
 }

@@ -106,6 +106,57 @@ struct TileCopy {
     }
   }
 
+  // 16 bytes at a time from rows that are aligned to less than 4 bytes: the words around them are
+  // loaded and shifted into place. No word is touched that holds none of the row's bytes, and none
+  // that ends after the row's last byte as a whole.
+  __device__ static void shifted(char* tile, const OperandSource& from, int thread) {
+    constexpr int kPerRow = Tile::kRowBytes / 16;
+    constexpr int kCopies = Tile::kRows * kPerRow;
+    constexpr int kEach = kCopies / kThreads;
+    static_assert(kCopies % kThreads == 0, "the threads must share a tile evenly");
+    const char* const origin = static_cast<const char*>(from.origin);
+    // A few at a time, so that their loads are under way together.
+    constexpr int kBatch = kEach % 2 == 0 ? 2 : 1;
+#pragma unroll 1
+    for (int first = 0; first < kEach; first += kBatch) {
+      std::uint32_t words[kBatch][5];
+      int phase[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int copy = (first + i) * kThreads + thread;
+        const int row = copy / kPerRow;
+        const int byte = copy % kPerRow * 16;
+        const int valid = row < from.rows ? clamp_to(from.length * kSize - byte, 16) : 0;
+        const char* const begin = origin + (valid > 0 ? row * from.row_stride * kSize + byte : 0);
+        phase[i] = static_cast<int>(reinterpret_cast<std::uint64_t>(begin) % 4);
+        const char* const word = begin - phase[i];
+        const int end = valid > 0 ? phase[i] + valid : 0;
+#pragma unroll
+        for (int w = 0; w < 5; ++w) words[i][w] = load_word(word + 4 * w, end - 4 * w);
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int copy = (first + i) * kThreads + thread;
+        uint4 chunk;
+        chunk.x = __funnelshift_r(words[i][0], words[i][1], 8 * phase[i]);
+        chunk.y = __funnelshift_r(words[i][1], words[i][2], 8 * phase[i]);
+        chunk.z = __funnelshift_r(words[i][2], words[i][3], 8 * phase[i]);
+        chunk.w = __funnelshift_r(words[i][3], words[i][4], 8 * phase[i]);
+        *reinterpret_cast<uint4*>(tile + Tile::offset(copy / kPerRow, copy % kPerRow * 16)) = chunk;
+      }
+    }
+  }
+
+  // The word's first `left` bytes, the others 0.
+  __device__ static std::uint32_t load_word(const char* word, int left) {
+    if (left >= 4) return *reinterpret_cast<const std::uint32_t*>(word);
+    std::uint32_t bytes = 0;
+    for (int i = 0; i < left; ++i) {
+      bytes |= static_cast<std::uint32_t>(reinterpret_cast<const unsigned char*>(word)[i]) << 8 * i;
+    }
+    return bytes;
+  }
+
   // One element at a time, for any strides. Consecutive threads take consecutive addresses where
   // either stride is 1.
   __device__ static void elements(std::uint32_t shared, char* tile, const OperandSource& from,
@@ -169,6 +220,9 @@ struct TileCopy {
     } else if (walk.width == 4 && kSize < 4) {
       vectors<4>(shared, from, thread);
     } else {
+      if constexpr (kSize < 4) {
+        if (from.inner_stride == 1) return shifted(tile, from, thread);
+      }
       elements(shared, tile, from, thread);
     }
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cuda/ptx>
 
+#include "cuda/sm90_arguments.hpp"
 #include "cuda/sm90_config.hpp"
 #include "schedule/work_item.hpp"
 
@@ -50,14 +51,6 @@ __device__ inline void arrive(Barrier& barrier) {
                                ::cuda::ptx::space_shared, &barrier);
 }
 
-// On the barrier at the same place in another block of the cluster.
-__device__ inline void arrive_at(Barrier& barrier, unsigned block) {
-  auto* const there =
-      static_cast<Barrier*>(__cluster_map_shared_rank(static_cast<void*>(&barrier), block));
-  ::cuda::ptx::mbarrier_arrive(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster,
-                               ::cuda::ptx::space_cluster, there);
-}
-
 // Announced in place of a WorkItem when there is no more work.
 inline constexpr std::int32_t kNoPeers = 0;
 
@@ -68,11 +61,26 @@ struct SharedStorage {
   alignas(1024) std::byte a[kStages][kConfig.a().bytes()];  // (BM, BK, STAGE), swizzled
   alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled
   alignas(1024) std::byte staging[kConfig.consumer_warps()][kStagingBytesPerWarp];
+  Sm90Header header;
   WorkItem items[kDispatchDepth];
   Barrier stage_full[kStages];
   Barrier stage_empty[kStages];
   Barrier item_full[kDispatchDepth];
   Barrier item_empty[kDispatchDepth];
+
+  // By all threads: every warp fetches a line of its own, so that they arrive together.
+  __device__ void copy_header(const Sm90Header& from) {
+    constexpr int kWordsPerLine = 16;
+    constexpr int kWords = sizeof(Sm90Header) / sizeof(std::uint32_t);
+    static_assert(kWords <= kConfig.threads() / 32 * kWordsPerLine,
+                  "a warp copies one line at most");
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int word = static_cast<int>(threadIdx.x) / 32 * kWordsPerLine + lane;
+    if (lane < kWordsPerLine && word < kWords) {
+      reinterpret_cast<std::uint32_t*>(&header)[word] =
+          reinterpret_cast<const std::uint32_t*>(&from)[word];
+    }
+  }
 
   __device__ void initialize_barriers() {
     for (int s = 0; s < kStages; ++s) {

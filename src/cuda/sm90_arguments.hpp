@@ -9,19 +9,26 @@
 
 namespace tessera::cuda {
 
-// One product of the launch.
-struct Sm90Task {
+struct Sm90Maps {
   CUtensorMap a;  // boxes as in OperandTile
   CUtensorMap b;
-  CUtensorMap c;  // boxes of kStoreRows × kStoreColumns; only where Sm90Arguments::store_by_tma
+  CUtensorMap c;  // boxes as in StoreBox; only where Sm90Header::store_by_tma
+};
+
+// One product of a group.
+struct Sm90Task {
+  Sm90Maps maps;
   GroupOperands operands;
   bool multiplies = true;  // false where k or alpha is 0: A and B must not be touched
 };
 
-struct Sm90Arguments {
+// Everything but tensor maps. A block copies it to shared memory when it starts, all lines at once:
+// a kernel parameter that is read where it is needed costs the block a cache miss each time.
+struct Sm90Header {
   Partition partition;
   std::int32_t group_count = 0;
   bool store_by_tma = false;  // C = alpha·A·B in a layout that TMA can write
+  bool multiplies = true;     // of a single product
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
   EpilogueArguments epilogue;
@@ -29,11 +36,16 @@ struct Sm90Arguments {
   FixupSpace fixup;
   std::int64_t fixup_part_bytes = 0;
   std::int64_t fixup_part_counters = 0;
-  // Device memory, or null for a single product, which travels inline.
+  // Device memory; null for a single product, which travels here.
   const GroupExtent* extents = nullptr;
   const Sm90Task* tasks = nullptr;
-  GroupExtent inline_extent;
-  Sm90Task inline_task;
+  GroupExtent extent;
+  GroupOperands operands;
+};
+
+struct Sm90Arguments {
+  Sm90Header header;
+  Sm90Maps maps = {};  // of a single product
 };
 
 }  // namespace tessera::cuda

@@ -14,8 +14,26 @@ inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kWarpgroupRows = 64;
 inline constexpr int kDispatchDepth = 4;  // WorkItems announced ahead of their use
 inline constexpr int kStagingBytesPerWarp = 4096;
-inline constexpr int kStoreColumns = 64;  // of the boxes in which C leaves by TMA ...
-inline constexpr int kStoreRows = 16;     // ... a warp's share of a wgmma
+inline constexpr int kStoreRows = 16;     // a warp's share of a wgmma
+inline constexpr int kStoreColumns = 64;  // of it at a time
+
+// The boxes in which a warp's share of C leaves by TMA. With dense rows, they are one 128-byte
+// swizzle row wide; with dense columns, 32 bytes, unswizzled.
+struct StoreBox {
+  bool dense_rows = true;
+  int columns = kStoreColumns;
+
+  constexpr int line_bytes() const { return (dense_rows ? columns : kStoreRows) * kElementBytes; }
+  constexpr int bytes() const { return kStoreRows * columns * kElementBytes; }
+  constexpr int inner() const { return dense_rows ? columns : kStoreRows; }
+  constexpr int outer() const { return dense_rows ? kStoreRows : columns; }
+  constexpr int swizzle_bytes() const { return dense_rows ? 128 : 0; }
+};
+
+// For a tile of so many columns.
+constexpr StoreBox store_box(int columns) {
+  return {.dense_rows = columns > kStoreColumns, .columns = std::min(columns, kStoreColumns)};
+}
 
 // How one operand's tile lies in a stage of shared memory: `extent` rows of A (columns of B), by
 // block_k. A TMA load brings a box of one swizzle row's width.

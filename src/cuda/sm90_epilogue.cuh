@@ -34,39 +34,53 @@ struct WarpTile {
   int lane = 0;
 };
 
-// C = alpha·sum in 16 bits, by TMA: 64 columns at a time through two buffers, so that one is filled
-// while the other is read. TMA leaves out what lies beyond C.
+// C = alpha·sum in 16 bits, by TMA: a box of columns at a time through two buffers, so that one is
+// filled while the other is read. TMA leaves out what lies beyond C. Wide tiles write a C with
+// dense rows; narrow ones, whose operands are swapped, one with dense columns.
 template <class T, int kColumns>
 __device__ void store_by_tma(const float (&sums)[kColumns / 2], float alpha, const CUtensorMap* map,
                              const WarpTile& tile) {
-  namespace ptx = ::cuda::ptx;
-  constexpr int kBufferBytes = kStoreRows * kStoreColumns * kElementBytes;
-  static_assert(2 * kBufferBytes <= kStagingBytesPerWarp, "two boxes must fit the staging memory");
+  namespace cptx = ::cuda::ptx;
+  constexpr StoreBox kBox = store_box(kColumns);
+  constexpr int kBoxes = kColumns / kBox.columns;
+  static_assert(2 * kBox.bytes() <= kStagingBytesPerWarp, "two boxes must fit the staging memory");
 
-  // This lane's row of the 8×8 matrices of each stmatrix: two above one another, two side by side.
-  const int row = tile.lane % 16;
-  const int chunk = tile.lane / 16;  // of 8 columns, 16 bytes
+  // This lane's line of the four 8×8 matrices of each stmatrix: two above one another in C, two
+  // side by side.
+  const int line = kBox.dense_rows ? tile.lane % 16 : tile.lane / 16 * 8 + tile.lane % 8;
+  const int chunk = kBox.dense_rows ? tile.lane / 16 : tile.lane / 8 % 2;  // 16 bytes each
 #pragma unroll
-  for (int box = 0; box < kColumns / kStoreColumns; ++box) {
-    std::byte* const buffer = tile.staging + box % 2 * kBufferBytes;
-    if (tile.lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>{});
-    __syncwarp();
-    const std::uint32_t row_start = tessera::ptx::shared_address(buffer) + row * 128;
-#pragma unroll
-    for (int pair = 0; pair < kStoreColumns / 16; ++pair) {
-      const float* const d = sums + box * kStoreColumns / 2 + pair * 8;
-      tessera::ptx::stmatrix_x4(
-          row_start + (((2 * pair + chunk) ^ (row % 8)) * 16), pack<T>(alpha * d[0], alpha * d[1]),
-          pack<T>(alpha * d[2], alpha * d[3]), pack<T>(alpha * d[4], alpha * d[5]),
-          pack<T>(alpha * d[6], alpha * d[7]));
+  for (int box = 0; box < kBoxes; ++box) {
+    std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
+    // The last tile's stores have had its successor's whole main loop to finish reading.
+    if (tile.lane == 0) {
+      if (box == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+      if (box >= 2) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<1>{});
     }
-    ptx::fence_proxy_async(ptx::space_shared);
+    __syncwarp();
+    const std::uint32_t start = tessera::ptx::shared_address(buffer) + line * kBox.line_bytes();
+#pragma unroll
+    for (int pair = 0; pair < kBox.columns / 16; ++pair) {
+      const float* const d = sums + box * kBox.columns / 2 + pair * 8;
+      const std::uint32_t m0 = pack<T>(alpha * d[0], alpha * d[1]);
+      const std::uint32_t m1 = pack<T>(alpha * d[2], alpha * d[3]);
+      const std::uint32_t m2 = pack<T>(alpha * d[4], alpha * d[5]);
+      const std::uint32_t m3 = pack<T>(alpha * d[6], alpha * d[7]);
+      if constexpr (kBox.dense_rows) {
+        tessera::ptx::stmatrix_x4(start + (((2 * pair + chunk) ^ (line % 8)) * 16), m0, m1, m2, m3);
+      } else {
+        tessera::ptx::stmatrix_transposed_x4(start + pair * 16 * kBox.line_bytes() + chunk * 16, m0,
+                                             m1, m2, m3);
+      }
+    }
+    cptx::fence_proxy_async(cptx::space_shared);
     __syncwarp();
     if (tile.lane == 0) {
-      const std::int32_t at[2] = {static_cast<std::int32_t>(tile.col + box * kStoreColumns),
-                                  static_cast<std::int32_t>(tile.row)};
-      ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, map, at, buffer);
-      ptx::cp_async_bulk_commit_group();
+      const auto row = static_cast<std::int32_t>(tile.row);
+      const auto col = static_cast<std::int32_t>(tile.col + box * kBox.columns);
+      const std::int32_t at[2] = {kBox.dense_rows ? col : row, kBox.dense_rows ? row : col};
+      cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
+      cptx::cp_async_bulk_commit_group();
     }
   }
 }

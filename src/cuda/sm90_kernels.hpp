@@ -30,12 +30,18 @@ const Sm90Kernel* find_sm90_kernel(std::string_view name);
 
 // One function for each file in sm90/.
 Sm90Kernel sm90_bf16_256x256x64_pair();
+Sm90Kernel sm90_bf16_256x192x64_pair();
+Sm90Kernel sm90_bf16_256x128x64_pair();
+Sm90Kernel sm90_bf16_128x192x64();
 Sm90Kernel sm90_bf16_128x256x64();
 Sm90Kernel sm90_bf16_128x128x64();
 Sm90Kernel sm90_bf16_64x128x64_swapped();
 Sm90Kernel sm90_bf16_32x128x64_swapped();
 Sm90Kernel sm90_bf16_16x128x64_swapped();
 Sm90Kernel sm90_f16_256x256x64_pair();
+Sm90Kernel sm90_f16_256x192x64_pair();
+Sm90Kernel sm90_f16_256x128x64_pair();
+Sm90Kernel sm90_f16_128x192x64();
 Sm90Kernel sm90_f16_128x256x64();
 Sm90Kernel sm90_f16_128x128x64();
 Sm90Kernel sm90_f16_64x128x64_swapped();

@@ -33,15 +33,14 @@ struct Partition {
   // The stream region's run of worker w is [run_begin(w), run_begin(w + 1)); the first
   // stream_iterations mod workers runs are one longer.
   TESSERA_HD std::int64_t run_begin(std::int64_t worker) const {
-    const std::int64_t each = stream_iterations / workers;
-    const std::int64_t left = stream_iterations % workers;
+    const auto [each, left] = divide(stream_iterations, workers);
     return worker * each + (worker < left ? worker : left);
   }
   TESSERA_HD std::int64_t run_owner(std::int64_t iteration) const {
-    const std::int64_t each = stream_iterations / workers;
-    const std::int64_t left = stream_iterations % workers;
+    const auto [each, left] = divide(stream_iterations, workers);
     const std::int64_t long_part = left * (each + 1);
-    return iteration < long_part ? iteration / (each + 1) : left + (iteration - long_part) / each;
+    return iteration < long_part ? divide(iteration, each + 1).quotient
+                                 : left + divide(iteration - long_part, each).quotient;
   }
 };
 
@@ -105,8 +104,8 @@ class WorkItems {
         : space_(space),
           partition_(partition),
           worker_(worker),
-          position_(partition.run_begin(worker)),
-          run_end_(partition.run_begin(worker + 1)),
+          position_(partition.stream_tiles > 0 ? partition.run_begin(worker) : 0),
+          run_end_(partition.stream_tiles > 0 ? partition.run_begin(worker + 1) : 0),
           unit_(worker),
           units_((space.tiles - partition.stream_tiles) * partition.splits) {
       find();
@@ -137,7 +136,8 @@ class WorkItems {
     TESSERA_HD void next_of_run() {
       const std::int32_t group = space_.group_of_iteration(position_);
       const GroupExtent& extent = space_.groups[group];
-      const std::int64_t in_group = (position_ - extent.first_iteration) / extent.iterations;
+      const std::int64_t in_group =
+          divide(position_ - extent.first_iteration, extent.iterations).quotient;
       const std::int64_t tile_begin = extent.first_iteration + in_group * extent.iterations;
       const std::int64_t tile_end = tile_begin + extent.iterations;
       const std::int64_t piece_end = tile_end < run_end_ ? tile_end : run_end_;
@@ -158,11 +158,13 @@ class WorkItems {
       position_ = piece_end;
     }
 
-    // Piece unit_ mod splits of tile unit_ / splits; false where that piece is empty, because the
-    // tile has fewer iterations than there are splits.
+    // Piece unit_ / tiles of tile unit_ mod tiles: tiles that are worked on together are at the
+    // same k, so that the shared cache serves what they have in common. False where the piece is
+    // empty, because the tile has fewer iterations than there are splits.
     TESSERA_HD bool next_unit() {
-      const std::int64_t tile = partition_.stream_tiles + unit_ / partition_.splits;
-      const auto piece = static_cast<std::int32_t>(unit_ % partition_.splits);
+      const auto [unit_piece, unit_tile] = divide(unit_, space_.tiles - partition_.stream_tiles);
+      const std::int64_t tile = partition_.stream_tiles + unit_tile;
+      const auto piece = static_cast<std::int32_t>(unit_piece);
       const std::int32_t group = space_.group_of_tile(tile);
       const GroupExtent& extent = space_.groups[group];
       const std::int32_t each = extent.iterations / partition_.splits;

@@ -101,20 +101,19 @@ TESSERA_HD inline TileCoord tile_at(TileOrder order, std::int32_t group_m, std::
                                     std::int32_t grid_m, std::int32_t grid_n) {
   switch (order) {
     case TileOrder::swizzle: {
-      const std::int64_t width = static_cast<std::int64_t>(group_m) * grid_n;
-      const auto group = static_cast<std::int32_t>(t / width);
-      const std::int64_t within = t - group * width;
-      const std::int32_t left = grid_m - group * group_m;
-      const std::int32_t rows = left < group_m ? left : group_m;
-      return {group * group_m + static_cast<std::int32_t>(within % rows),
-              static_cast<std::int32_t>(within / rows)};
+      const auto [group, within] = divide(t, static_cast<std::int64_t>(group_m) * grid_n);
+      const std::int32_t first = static_cast<std::int32_t>(group) * group_m;
+      const std::int32_t left = grid_m - first;
+      const auto [col, row] = divide(within, left < group_m ? left : group_m);
+      return {first + static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)};
     }
     case TileOrder::hilbert:
       return tile_order_detail::hilbert(t, grid_m, grid_n);
     case TileOrder::linear:
       break;
   }
-  return {static_cast<std::int32_t>(t / grid_n), static_cast<std::int32_t>(t % grid_n)};
+  const auto [row, col] = divide(t, grid_n);
+  return {static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)};
 }
 
 }  // namespace tessera
