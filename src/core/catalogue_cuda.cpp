@@ -65,12 +65,18 @@ constexpr std::string_view kOnlyOne = "the only GPU kernel of its type";
 
 constexpr std::array kKernels = {
     sm90("sm90_bf16_256x256x64_pair", bf16, kSm90Pair256x256, kPairWins),
+    sm90("sm90_bf16_256x192x64_pair", bf16, kSm90Pair256x192, kPairWins),
+    sm90("sm90_bf16_256x128x64_pair", bf16, kSm90Pair256x128, kPairWins),
+    sm90("sm90_bf16_128x192x64", bf16, kSm90Tile128x192, kWideWins),
     sm90("sm90_bf16_128x256x64", bf16, kSm90Tile128x256, kWideWins),
     sm90("sm90_bf16_128x128x64", bf16, kSm90Tile128x128, kSquareWins),
     sm90("sm90_bf16_64x128x64_swapped", bf16, kSm90Rows64, kRows64Wins, kRows64Speed),
     sm90("sm90_bf16_32x128x64_swapped", bf16, kSm90Rows32, kRows32Wins, kRows32Speed),
     sm90("sm90_bf16_16x128x64_swapped", bf16, kSm90Rows16, kRows16Wins, kRows16Speed),
     sm90("sm90_f16_256x256x64_pair", f16, kSm90Pair256x256, kPairWins),
+    sm90("sm90_f16_256x192x64_pair", f16, kSm90Pair256x192, kPairWins),
+    sm90("sm90_f16_256x128x64_pair", f16, kSm90Pair256x128, kPairWins),
+    sm90("sm90_f16_128x192x64", f16, kSm90Tile128x192, kWideWins),
     sm90("sm90_f16_128x256x64", f16, kSm90Tile128x256, kWideWins),
     sm90("sm90_f16_128x128x64", f16, kSm90Tile128x128, kSquareWins),
     sm90("sm90_f16_64x128x64_swapped", f16, kSm90Rows64, kRows64Wins, kRows64Speed),
