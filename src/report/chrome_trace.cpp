@@ -124,7 +124,7 @@ std::vector<double> iteration_seconds(const Plan& plan) {
     for (const RunProfile& run : profile.runs) {
       const bool same_depth = run.run.shape.k == (plan.problem.alpha == 0 ? 0 : shape.k);
       if (run.run.shape.m == shape.m && run.run.shape.n == shape.n && same_depth) {
-        found = run.time.iteration;
+        found = run.time.iteration(1);
         break;
       }
     }

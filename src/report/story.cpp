@@ -143,7 +143,7 @@ void tell_candidates(Story& story) {
 void tell_pipeline(Story& story, const TileProfile& profile) {
   if (profile.runs.empty()) return;
   const RunProfile& run = profile.runs.front();
-  story.iteration_seconds = run.time.iteration;
+  story.iteration_seconds = run.time.iteration(1);
   story.pipeline.multiply = run.time.arithmetic;
   if (story.plan.machine.kind == MachineKind::cpu) {
     story.pipeline.transfer = run.time.packing;
