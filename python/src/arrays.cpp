@@ -1,23 +1,12 @@
 #include "arrays.hpp"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 namespace tessera::python {
 namespace {
 
 namespace nb = nanobind;
-
-// What a view needs of an array, whatever its constness.
-struct Layout {
-  const void* data;
-  std::size_t dimensions;
-  const std::int64_t* shape;
-  const std::int64_t* strides;
-  nb::dlpack::dtype dtype;
-};
-
-template <class Array>
-Layout layout_of(const Array& array) {
-  return {array.data(), array.ndim(), array.shape_ptr(), array.stride_ptr(), array.dtype()};
-}
 
 ElementType type_of(const nb::dlpack::dtype& dtype, const char* argument) {
   using Code = nb::dlpack::dtype_code;
@@ -38,98 +27,138 @@ ElementType type_of(const nb::dlpack::dtype& dtype, const char* argument) {
               "convert the array");
 }
 
-ElementType type_of(const Layout& layout, const std::string& name, const char* argument) {
-  return name.empty() ? type_of(layout.dtype, argument) : element_type_from_name(name);
+template <class Array>
+int device_of(const Array& array, const char* argument) {
+  switch (array.device_type()) {
+    case nb::device::cpu::value:
+    case nb::device::cuda_host::value:
+      return kHost;
+    case nb::device::cuda::value:
+    case nb::device::cuda_managed::value:
+      return array.device_id();
+    default:
+      throw Error(ErrorCode::unsupported, argument, "lie in host or CUDA memory",
+                  "DLPack device type " + std::to_string(array.device_type()),
+                  "move the array first");
+  }
+}
+
+void set_extents(Memory& memory, const char* argument, std::size_t dimensions,
+                 const std::int64_t* shape, const std::int64_t* strides) {
+  if (dimensions > kMaxDimensions) {
+    throw Error(ErrorCode::invalid_argument, argument, "have at most 3 dimensions",
+                std::to_string(dimensions), "reshape the array");
+  }
+  memory.dimensions = dimensions;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    memory.shape[i] = shape[i];
+    memory.strides[i] = strides[i];
+  }
+}
+
+template <class Either>
+Memory memory_of_either(const Either& either, const char* argument) {
+  if (const Memory* const memory = std::get_if<Memory>(&either)) return *memory;
+  const auto& array = std::get<1>(either);
+  Memory memory;
+  memory.data = const_cast<void*>(static_cast<const void*>(array.data()));
+  memory.type = type_of(array.dtype(), argument);
+  memory.device = device_of(array, argument);
+  set_extents(memory, argument, array.ndim(), array.shape_ptr(), array.stride_ptr());
+  return memory;
 }
 
 // Matrix number `index` of an array with two or three dimensions.
-ConstMatrixView matrix_of(const Layout& layout, ElementType type, std::int64_t index) {
-  const std::size_t row = layout.dimensions - 2;
+MatrixView matrix_of(const Memory& memory, std::int64_t index) {
+  const std::size_t row = memory.dimensions - 2;
   const std::int64_t offset =
-      layout.dimensions == 3 ? index * layout.strides[0] * size_of(type) : 0;
-  return {static_cast<const std::byte*>(layout.data) + offset,
-          layout.shape[row],
-          layout.shape[row + 1],
-          layout.strides[row],
-          layout.strides[row + 1],
-          type};
+      memory.dimensions == 3 ? index * memory.strides[0] * size_of(memory.type) : 0;
+  return {static_cast<std::byte*>(memory.data) + offset,
+          memory.shape[row],
+          memory.shape[row + 1],
+          memory.strides[row],
+          memory.strides[row + 1],
+          memory.type};
 }
 
-void check_dimensions(const Layout& layout, std::int64_t batch, bool is_batch,
+void check_dimensions(const Memory& memory, std::int64_t batch, bool is_batch,
                       const char* argument) {
   const bool fits =
-      layout.dimensions == 2 || (is_batch && layout.dimensions == 3 && layout.shape[0] == batch);
+      memory.dimensions == 2 || (is_batch && memory.dimensions == 3 && memory.shape[0] == batch);
   if (fits) return;
   std::string shape;
-  for (std::size_t i = 0; i < layout.dimensions; ++i) {
-    shape += (i == 0 ? "" : ", ") + std::to_string(layout.shape[i]);
+  for (std::size_t i = 0; i < memory.dimensions; ++i) {
+    shape += (i == 0 ? "" : ", ") + std::to_string(memory.shape[i]);
   }
   throw Error(ErrorCode::invalid_argument, argument,
-              is_batch
-                  ? "have 2 dimensions, or 3 with " + std::to_string(batch) + " matrices like C"
-                  : "have 2 dimensions, as C has",
+              is_batch ? "have 2 dimensions, or 3 with " + std::to_string(batch) + " matrices as C"
+                       : "have 2 dimensions, as C has",
               "shape (" + shape + ")", "reshape the array");
+}
+
+void check_device(const Memory& memory, int device, const char* argument) {
+  if (memory.device == device) return;
+  throw Error(ErrorCode::invalid_argument, argument, "lie in the memory of C's device",
+              "an array of another", "move it");
 }
 
 }  // namespace
 
-void append_products(std::vector<Operands>& groups, const Input& a, const Input& b, const Output& c,
-                     const std::optional<Input>& bias, const TypeNames& types) {
-  const Layout layout_a = layout_of(a);
-  const Layout layout_b = layout_of(b);
-  const Layout layout_c = layout_of(c);
-  const bool is_batch = layout_c.dimensions == 3;
-  const std::int64_t batch = is_batch ? layout_c.shape[0] : 1;
-  check_dimensions(layout_c, batch, is_batch, "C");
-  check_dimensions(layout_a, batch, is_batch, "A");
-  check_dimensions(layout_b, batch, is_batch, "B");
-  const ElementType type_a = type_of(layout_a, types.a, "A");
-  const ElementType type_b = type_of(layout_b, types.b, "B");
-  const ElementType type_c = type_of(layout_c, types.c, "C");
+Memory memory_of(const Input& input, const char* argument) {
+  return memory_of_either(input, argument);
+}
+
+Memory memory_of(const Output& output, const char* argument) {
+  return memory_of_either(output, argument);
+}
+
+int append_products(std::vector<Operands>& groups, const Input& a, const Input& b, const Output& c,
+                    const std::optional<Input>& bias) {
+  const Memory memory_a = memory_of(a, "A");
+  const Memory memory_b = memory_of(b, "B");
+  const Memory memory_c = memory_of(c, "C");
+  const bool is_batch = memory_c.dimensions == 3;
+  const std::int64_t batch = is_batch ? memory_c.shape[0] : 1;
+  check_dimensions(memory_c, batch, is_batch, "C");
+  check_dimensions(memory_a, batch, is_batch, "A");
+  check_dimensions(memory_b, batch, is_batch, "B");
+  check_device(memory_a, memory_c.device, "A");
+  check_device(memory_b, memory_c.device, "B");
 
   ConstVectorView bias_view;
   if (bias) {
-    if (bias->ndim() != 1) {
+    const Memory memory = memory_of(*bias, "bias");
+    check_device(memory, memory_c.device, "bias");
+    if (memory.dimensions != 1) {
       throw Error(ErrorCode::invalid_argument, "bias", "have 1 dimension",
-                  std::to_string(bias->ndim()), "reshape the array");
+                  std::to_string(memory.dimensions), "reshape the array");
     }
-    // A bias with the bits of C's type has C's type.
-    const bool is_like_c = !types.c.empty() && bias->itemsize() == c.itemsize();
-    bias_view = {bias->data(), static_cast<std::int64_t>(bias->shape(0)), bias->stride(0),
-                 is_like_c ? type_c : type_of(bias->dtype(), "bias")};
+    bias_view = {memory.data, memory.shape[0], memory.strides[0], memory.type};
   }
   for (std::int64_t i = 0; i < batch; ++i) {
-    const ConstMatrixView view = matrix_of(layout_c, type_c, i);
-    groups.push_back({matrix_of(layout_a, type_a, i), matrix_of(layout_b, type_b, i),
-                      MatrixView{const_cast<void*>(view.data), view.rows, view.cols,
-                                 view.row_stride, view.col_stride, view.type},
-                      bias_view});
+    groups.push_back(
+        {matrix_of(memory_a, i), matrix_of(memory_b, i), matrix_of(memory_c, i), bias_view});
   }
+  return memory_c.device;
 }
 
-int device_of(const Input& a, const Input& b, const Output& c, const std::optional<Input>& bias) {
-  const auto place = [](const auto& array, const char* argument) {
-    switch (array.device_type()) {
-      case nb::device::cpu::value:
-      case nb::device::cuda_host::value:
-        return kHost;
-      case nb::device::cuda::value:
-      case nb::device::cuda_managed::value:
-        return array.device_id();
-      default:
-        throw Error(ErrorCode::unsupported, argument, "lie in host or CUDA memory",
-                    "DLPack device type " + std::to_string(array.device_type()),
-                    "move the array first");
-    }
-  };
-  const int device = place(c, "C");
-  const bool agree = place(a, "A") == device && place(b, "B") == device &&
-                     (!bias || place(*bias, "bias") == device);
-  if (!agree) {
-    throw Error(ErrorCode::invalid_argument, "A, B, C and bias", "lie in the memory of one device",
-                "arrays of several devices", "move them to C's");
-  }
-  return device;
+void bind_memory(nb::module_& module) {
+  nb::class_<Memory>(module, "Memory", "Where an array's elements lie; strides count elements.")
+      .def(
+          "__init__",
+          [](Memory* place, nb::object owner, std::uintptr_t address,
+             const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides,
+             const std::string& type, int device) {
+            Memory memory;
+            memory.owner = std::move(owner);
+            memory.data = reinterpret_cast<void*>(address);
+            memory.type = element_type_from_name(type);
+            memory.device = device;
+            set_extents(memory, "array", shape.size(), shape.data(), strides.data());
+            new (place) Memory(std::move(memory));
+          },
+          nb::arg("owner"), nb::arg("address"), nb::arg("shape"), nb::arg("strides"),
+          nb::arg("type"), nb::arg("device") = kHost);
 }
 
 }  // namespace tessera::python

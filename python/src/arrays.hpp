@@ -1,35 +1,48 @@
-// Python's arrays (DLPack or the buffer protocol, of any framework) as the library's views.
+// Python's arrays, of any framework, as the library's views.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/variant.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tessera/tessera.hpp"
 
 namespace tessera::python {
 
-using Input = nanobind::ndarray<nanobind::ro>;
-using Output = nanobind::ndarray<>;
+constexpr std::size_t kMaxDimensions = 3;
 
-// Names that override what the arrays say of their elements, for types that their protocol lacks:
-// NumPy hands bf16 over as uint16. Empty where the array is to be believed.
-struct TypeNames {
-  std::string a;
-  std::string b;
-  std::string c;
+// Where an array's elements lie. Python makes one itself where the array's own protocols are slow
+// (PyTorch) or lack its type (NumPy and bf16).
+struct Memory {
+  nanobind::object owner;  // keeps the elements alive
+  void* data = nullptr;
+  std::size_t dimensions = 0;
+  std::int64_t shape[kMaxDimensions] = {};
+  std::int64_t strides[kMaxDimensions] = {};  // in elements
+  ElementType type = ElementType::f32;
+  int device = kHost;
 };
 
-// One product for each of the arrays' matrices: two dimensions are one product, three are a batch,
-// where a two-dimensional operand serves every product. Appends to `groups`.
-void append_products(std::vector<Operands>& groups, const Input& a, const Input& b, const Output& c,
-                     const std::optional<Input>& bias, const TypeNames& types);
+// A Memory, or an array that speaks DLPack or the buffer protocol.
+using Input = std::variant<Memory, nanobind::ndarray<nanobind::ro>>;
+using Output = std::variant<Memory, nanobind::ndarray<>>;
 
-// Where the operands lie, for RunOptions::device. Throws Error(invalid_argument) where they
-// disagree.
-int device_of(const Input& a, const Input& b, const Output& c, const std::optional<Input>& bias);
+Memory memory_of(const Input& input, const char* argument);
+Memory memory_of(const Output& output, const char* argument);
+
+// One product for each of the arrays' matrices: two dimensions are one product, three are a batch,
+// where a two-dimensional operand serves every product. Appends to `groups`; returns where all
+// operands lie, as RunOptions::device says it. Throws Error(invalid_argument) where they do not
+// agree.
+int append_products(std::vector<Operands>& groups, const Input& a, const Input& b, const Output& c,
+                    const std::optional<Input>& bias);
+
+void bind_memory(nanobind::module_& module);
 
 }  // namespace tessera::python

@@ -40,7 +40,7 @@ struct Products {
 };
 
 Products products_of(const Inputs& a, const Inputs& b, const Outputs& c,
-                     const OptionalInputs& biases, const NameTriple& types) {
+                     const OptionalInputs& biases) {
   const bool same_length =
       a.size() == c.size() && b.size() == c.size() && (!biases || biases->size() == c.size());
   if (!same_length) {
@@ -50,17 +50,15 @@ Products products_of(const Inputs& a, const Inputs& b, const Outputs& c,
                     (biases ? " and " + std::to_string(biases->size()) + " biases" : ""),
                 "pass one A, B and C for each product");
   }
-  const TypeNames names{std::get<0>(types), std::get<1>(types), std::get<2>(types)};
   Products products;
   for (std::size_t i = 0; i < c.size(); ++i) {
     const std::optional<Input> bias = biases ? std::optional((*biases)[i]) : std::nullopt;
-    const int device = device_of(a[i], b[i], c[i], bias);
+    const int device = append_products(products.groups, a[i], b[i], c[i], bias);
     if (i > 0 && device != products.device) {
       throw Error(ErrorCode::invalid_argument, "the products", "lie in the memory of one device",
                   "arrays of several devices", "call once for each device");
     }
     products.device = device;
-    append_products(products.groups, a[i], b[i], c[i], bias, names);
   }
   return products;
 }
@@ -79,13 +77,11 @@ RunOptions options_of(int threads, std::uintptr_t stream, int device) {
 
 void gemm_arrays(const Input& a, const Input& b, const Output& c, double alpha, double beta,
                  const std::optional<Input>& bias, const std::string& bias_axis,
-                 const std::string& activation, const NameTriple& types, int threads,
-                 std::uintptr_t stream) {
+                 const std::string& activation, int threads, std::uintptr_t stream) {
   const Epilogue epilogue = epilogue_of(bias_axis, activation);
-  const RunOptions options = options_of(threads, stream, device_of(a, b, c, bias));
   std::vector<Operands> groups;
-  append_products(groups, a, b, c, bias,
-                  {std::get<0>(types), std::get<1>(types), std::get<2>(types)});
+  const int device = append_products(groups, a, b, c, bias);
+  const RunOptions options = options_of(threads, stream, device);
   const nb::gil_scoped_release released;
   if (groups.size() == 1) {
     const Operands& o = groups.front();
@@ -97,19 +93,17 @@ void gemm_arrays(const Input& a, const Input& b, const Output& c, double alpha, 
 
 void grouped_gemm_arrays(const Inputs& a, const Inputs& b, const Outputs& c, double alpha,
                          double beta, const OptionalInputs& biases, const std::string& bias_axis,
-                         const std::string& activation, const NameTriple& types, int threads,
-                         std::uintptr_t stream) {
+                         const std::string& activation, int threads, std::uintptr_t stream) {
   const Epilogue epilogue = epilogue_of(bias_axis, activation);
-  const Products products = products_of(a, b, c, biases, types);
+  const Products products = products_of(a, b, c, biases);
   const RunOptions options = options_of(threads, stream, products.device);
   const nb::gil_scoped_release released;
   grouped_gemm(alpha, products.groups, beta, epilogue, options);
 }
 
 void run_plan(const Plan& plan, const Inputs& a, const Inputs& b, const Outputs& c,
-              const OptionalInputs& biases, const NameTriple& types, int threads,
-              std::uintptr_t stream) {
-  const Products products = products_of(a, b, c, biases, types);
+              const OptionalInputs& biases, int threads, std::uintptr_t stream) {
+  const Products products = products_of(a, b, c, biases);
   const bool on_gpu = plan.machine.kind == MachineKind::gpu;
   if (!products.groups.empty() && on_gpu != (products.device != kHost)) {
     throw Error(ErrorCode::invalid_argument, "operands",
@@ -212,8 +206,7 @@ void bind_plan(nb::module_& m) {
           "from_json", [](const std::string& text) { return plan_from_json(text); }, "text"_a)
       .def("to_json", [](const Plan& plan) { return to_json(plan); })
       .def("workspace_bytes", [](const Plan& plan) { return workspace_bytes(plan); })
-      .def("run", &run_plan, "a"_a, "b"_a, "c"_a, "biases"_a.none(), "types"_a, "threads"_a,
-           "stream"_a);
+      .def("run", &run_plan, "a"_a, "b"_a, "c"_a, "biases"_a.none(), "threads"_a, "stream"_a);
   m.def("plan", &plan_shapes, "shapes"_a, "types"_a, "machine"_a, "alpha"_a, "beta"_a,
         "bias_axis"_a, "activation"_a, "schedule"_a.none(), "workers"_a.none(), "splits"_a.none(),
         "tile"_a.none(), "order"_a.none(), "two_tile"_a, "kernel"_a.none(), "batch_invariant"_a,
@@ -227,12 +220,13 @@ NB_MODULE(_tessera, m) {
   using namespace tessera::python;
   m.doc() = "Tessera's C++ API; see the package tessera.";
   bind_errors(m);
+  bind_memory(m);
   bind_machine(m);
   bind_plan(m);
   m.def("gemm", &gemm_arrays, "a"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a, "bias"_a.none(),
-        "bias_axis"_a, "activation"_a, "types"_a, "threads"_a, "stream"_a);
+        "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a);
   m.def("grouped_gemm", &grouped_gemm_arrays, "a"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a,
-        "biases"_a.none(), "bias_axis"_a, "activation"_a, "types"_a, "threads"_a, "stream"_a);
+        "biases"_a.none(), "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a);
   m.def("set_log", &set_log_callable, "receiver"_a.none());
   m.def("version", &tessera::version);
 #ifdef TESSERA_HAS_JAX

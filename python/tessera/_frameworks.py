@@ -6,9 +6,10 @@ No framework is imported here unless one of its arrays has come in.
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any, ContextManager
 
-from ._tessera import InvalidArgumentError
+from ._tessera import InvalidArgumentError, Memory, UnsupportedError
 
 # The library's name of an element type, for every name that a framework gives it.
 _TYPE_NAMES = {
@@ -34,54 +35,49 @@ _LONG_NAMES = {
 }
 
 
+# Asking a dtype for its name can take longer than a small product.
+_NAME_OF_DTYPE: dict[Any, str] = {}
+
+
 def type_name(dtype: Any) -> str:
     """``f32`` for ``"f32"``, ``"float32"``, ``numpy.float32``, ``torch.float32``, and so on."""
+    known = _NAME_OF_DTYPE.get(dtype)
+    if known is not None:
+        return known
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     if name is None:
         name = getattr(dtype, "__name__", None) or str(dtype)
     name = name.rpartition(".")[2]
-    if name in _LONG_NAMES:
-        return name
-    if name in _TYPE_NAMES:
-        return _TYPE_NAMES[name]
-    raise InvalidArgumentError(
-        f"dtype: must be one of {', '.join(_LONG_NAMES.values())}; given {dtype!r}; "
-        "convert the array"
-    )
+    if name not in _LONG_NAMES and name not in _TYPE_NAMES:
+        raise InvalidArgumentError(
+            f"dtype: must be one of {', '.join(_LONG_NAMES.values())}; given {dtype!r}; "
+            "convert the array"
+        )
+    return _NAME_OF_DTYPE.setdefault(dtype, _TYPE_NAMES.get(name, name))
+
+
+_NO_DEVICE = contextlib.nullcontext()
 
 
 class Framework:
-    """NumPy, and whatever knows DLPack alone: their results are NumPy's."""
+    """NumPy, and whatever knows DLPack or the buffer protocol alone: their results are NumPy's."""
 
     def type_name(self, array: Any) -> str:
         if not hasattr(array, "dtype"):
-            import numpy
-
-            return type_name(numpy.asarray(array).dtype)
+            array = _as_numpy(array)
         return type_name(array.dtype)
 
     def readable(self, array: Any) -> Any:
         """The array as the extension module can read it, without a copy if possible."""
-        if hasattr(array, "__array_interface__"):
-            import numpy
-
-            array = numpy.asarray(array)
-            size = array.itemsize
-            if any(s < size or s % size for s, n in zip(array.strides, array.shape) if n > 1):
-                array = numpy.ascontiguousarray(array)
-            return self.writable(array)
-        if hasattr(array, "__dlpack__"):
+        if hasattr(type(array), "__array_interface__"):
+            return _numpy_readable(_as_numpy(array))
+        if hasattr(type(array), "__dlpack__"):
             return array
-        return self.readable(_as_numpy(array))
+        return _numpy_readable(_as_numpy(array))
 
     def writable(self, array: Any) -> Any:
         """The same memory, for the extension module to write to."""
-        # NumPy cannot hand bf16 over; as integers of its size it can.
-        if getattr(array.dtype, "name", "") == "bfloat16":
-            import numpy
-
-            return array.view(numpy.uint16)
-        return array
+        return _numpy_writable(array) if hasattr(type(array), "__array_interface__") else array
 
     def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
         import numpy
@@ -100,18 +96,19 @@ class Framework:
 
     def device(self, like: Any) -> ContextManager[Any]:
         """Makes the array's device the current one."""
-        return contextlib.nullcontext()
+        return _NO_DEVICE
 
 
 class _Torch(Framework):
     def readable(self, array: Any) -> Any:
-        array = array.detach()
-        if any(s < 1 for s, n in zip(array.stride(), array.shape) if n > 1):
+        strides = array.stride()
+        if 0 in strides and array.numel() > 0:
             array = array.contiguous()
-        return array
+            strides = array.stride()
+        return _torch_memory(array, strides)
 
     def writable(self, array: Any) -> Any:
-        return array.detach()
+        return _torch_memory(array, array.stride())
 
     def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
         import torch
@@ -130,7 +127,7 @@ class _Torch(Framework):
 
     def device(self, like: Any) -> ContextManager[Any]:
         if not like.is_cuda:
-            return contextlib.nullcontext()
+            return _NO_DEVICE
         import torch
 
         return torch.cuda.device(like.device)
@@ -179,15 +176,62 @@ class _Cupy(Framework):
 
 _FRAMEWORKS = {"torch": _Torch(), "jax": _Jax(), "jaxlib": _Jax(), "cupy": _Cupy()}
 _NUMPY = Framework()
+_FRAMEWORK_OF_TYPE: dict[type, Framework] = {}
 
 
 def framework_of(array: Any) -> Framework:
     """Of an array; a list of numbers or a bytes-like object counts as NumPy's."""
-    for kind in type(array).__mro__:
-        found = _FRAMEWORKS.get(kind.__module__.partition(".")[0])
-        if found is not None:
-            return found
-    return _NUMPY
+    kind = type(array)
+    known = _FRAMEWORK_OF_TYPE.get(kind)
+    if known is not None:
+        return known
+    found = _NUMPY
+    for base in kind.__mro__:
+        found = _FRAMEWORKS.get(base.__module__.partition(".")[0], found)
+        if found is not _NUMPY:
+            break
+    _FRAMEWORK_OF_TYPE[kind] = found
+    return found
+
+
+def _torch_memory(tensor: Any, strides: tuple[int, ...]) -> Memory:
+    if tensor.device.type not in ("cpu", "cuda") or tensor.layout is not _torch_strided():
+        raise UnsupportedError(
+            f"tensor: must be dense and lie in host or CUDA memory; given one of layout "
+            f"{tensor.layout} on {tensor.device}; convert or move it"
+        )
+    # -1 on the host, as everywhere here.
+    return Memory(
+        tensor,
+        tensor.data_ptr(),
+        tensor.shape,
+        strides,
+        type_name(tensor.dtype),
+        tensor.get_device(),
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def _torch_strided() -> Any:
+    import torch
+
+    return torch.strided
+
+
+def _numpy_readable(array: Any) -> Any:
+    if not array.flags.forc:
+        size = array.itemsize
+        if any(s < size or s % size for s, n in zip(array.strides, array.shape) if n > 1):
+            array = array.copy(order="C")
+    return _numpy_writable(array)
+
+
+def _numpy_writable(array: Any) -> Any:
+    # NumPy has no words for bf16 when it hands an array over.
+    if type_name(array.dtype) != "bf16":
+        return array
+    strides = [stride // 2 for stride in array.strides]
+    return Memory(array, array.ctypes.data, array.shape, strides, "bf16")
 
 
 def _as_numpy(array: Any) -> Any:

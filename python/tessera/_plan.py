@@ -8,7 +8,7 @@ from typing import Any, Optional, Sequence, Union
 
 from . import _tessera
 from ._frameworks import framework_of, type_name
-from ._products import _RESULT_TYPES, _readable, _result_shape, _results, _types
+from ._products import _RESULT_TYPES, _readable, _result_shape, _results
 
 Shape = tuple[int, int, int]
 
@@ -100,7 +100,7 @@ class Plan:
     ) -> list[Any]:
         """Runs the plan on one a and b for each of its products; beta takes what ``out`` holds."""
         if len(a) == 0:
-            self._handle.run([], [], [], None, ("", "", ""), threads, 0)
+            self._handle.run([], [], [], None, threads, 0)
             return []
         framework = framework_of(a[0])
         with framework.device(a[0]):
@@ -110,7 +110,6 @@ class Plan:
                 _readable(b),
                 [framework.writable(x) for x in results],
                 None if bias is None else _readable(bias),
-                _types(framework, a[0], b[0], results[0]),
                 threads,
                 framework.stream(a[0]) if stream is None else stream,
             )

@@ -53,7 +53,6 @@ def gemm(
             None if bias is None else framework_of(bias).readable(bias),
             "none" if bias is None else bias_axis,
             activation,
-            _types(framework, a, b, result),
             threads,
             framework.stream(a) if stream is None else stream,
         )
@@ -101,7 +100,6 @@ def grouped_gemm(
             None if bias is None else _readable(bias),
             "none" if bias is None else bias_axis,
             activation,
-            _types(framework, a[0], b[0], results[0]) if len(b) > 0 else ("", "", ""),
             threads,
             framework.stream(a[0]) if stream is None else stream,
         )
@@ -158,11 +156,3 @@ def _place_addend(framework: Framework, result: Any, c: Any) -> None:
     """Puts c where the product is added to it."""
     if c is not result:
         framework.copy_into(result, c)
-
-
-def _types(framework: Framework, a: Any, b: Any, result: Any) -> tuple[str, str, str]:
-    """Names for arrays whose protocol has none for bf16."""
-    name = framework.type_name(a)
-    if name != "bf16" and framework.type_name(result) != "bf16":
-        return ("", "", "")
-    return (name, framework_of(b).type_name(b), framework_of(result).type_name(result))

@@ -39,6 +39,9 @@ def test_bf16():
     c = tessera.gemm(a, b)
     assert c.dtype == ml_dtypes.bfloat16
     np.testing.assert_array_equal(c.astype(np.float32), exact(a, b))
+    out = np.zeros((6, 9), ml_dtypes.bfloat16)
+    tessera.gemm(a, b, out=out.T)
+    np.testing.assert_array_equal(out.T, c)
     wide = tessera.gemm(a, b, out_dtype="float32")
     assert wide.dtype == np.float32
     np.testing.assert_array_equal(wide, exact(a, b))
