@@ -51,19 +51,11 @@ void plan_and_run(std::string_view call, const ProblemKey& key, std::span<const 
 void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
   check_operands_fit(plan.problem, groups);
   if (is_logged(LogTopic::dispatch)) log_line(dispatch_line("run", plan, "the caller's"));
-  if (plan.machine.kind == MachineKind::gpu) {
-    if (options.trace != nullptr) {
-      throw Error(ErrorCode::unsupported, "trace", "be null for a GPU", "a trace",
-                  "trace the same product on a CPU");
-    }
-    cuda::run_plan(plan, groups, options);
-  } else if (options.threads != 0 || default_threads() == 0) {
-    cpu::run_plan(plan, groups, options);
-  } else {
-    RunOptions with_threads = options;
-    with_threads.threads = default_threads();
-    cpu::run_plan(plan, groups, with_threads);
+  if (plan.machine.kind == MachineKind::gpu && options.trace != nullptr) {
+    throw Error(ErrorCode::unsupported, "trace", "be null for a GPU", "a trace",
+                "trace the same product on a CPU");
   }
+  run_on_backend(plan, groups, options);
 }
 
 std::size_t workspace_bytes(const Plan& plan) {

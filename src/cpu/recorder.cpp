@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/traced_item.hpp"
+
 namespace tessera::cpu {
 
 Recorder::Recorder(Trace* trace, const IterationSpace& space, const Partition& partition)
@@ -11,14 +13,7 @@ Recorder::Recorder(Trace* trace, const IterationSpace& space, const Partition& p
   for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
     first_.push_back(entries_.size());
     for (const WorkItem& item : items_of(space, partition, worker)) {
-      entries_.push_back({{.worker = worker,
-                           .group = item.group,
-                           .tile_m = item.tile_m,
-                           .tile_n = item.tile_n,
-                           .k_begin = item.k_begin,
-                           .k_end = item.k_end,
-                           .peers = item.peers,
-                           .peer = item.peer}});
+      entries_.push_back({traced_item(worker, item)});
     }
   }
   origin_ = std::chrono::steady_clock::now();

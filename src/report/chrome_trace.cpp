@@ -10,6 +10,7 @@
 #include "plan/cost.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition.hpp"
+#include "schedule/traced_item.hpp"
 
 namespace tessera::report {
 namespace {
@@ -158,15 +159,8 @@ Trace predict_trace(const Plan& plan, int threads) {
     const auto next = std::min_element(busy_until.begin(), busy_until.end());
     const auto track = static_cast<std::size_t>(next - busy_until.begin());
     for (const WorkItem& item : items_of(space, partition, worker)) {
-      TracedItem traced{.worker = worker,
-                        .group = item.group,
-                        .tile_m = item.tile_m,
-                        .tile_n = item.tile_n,
-                        .k_begin = item.k_begin,
-                        .k_end = item.k_end,
-                        .peers = item.peers,
-                        .peer = item.peer,
-                        .start = *next};
+      TracedItem traced = traced_item(worker, item);
+      traced.start = *next;
       traced.multiplied = traced.start + (item.k_end - item.k_begin) *
                                              iteration[static_cast<std::size_t>(item.group)];
       traced.end = traced.multiplied + plan.machine.cost.tile_seconds;
