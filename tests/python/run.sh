@@ -15,6 +15,9 @@ skip() {
   exit 77
 }
 
+headers=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+[ -e "$headers/Python.h" ] || skip "Python's headers are not installed (package python3-dev)"
+
 venv=${TESSERA_TEST_VENV:-$work/venv}
 if [ ! -e "$venv/complete" ] && [ -z "${TESSERA_TEST_VENV:-}" ]; then
   rm -rf "$venv"
