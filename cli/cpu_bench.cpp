@@ -76,6 +76,8 @@ class CaseOperands {
 struct Entry {
   bench::Contender contender;
   std::string detail;
+  bool is_peer = false;
+  double predicted_seconds = 0;
 };
 
 class CaseRunner {
@@ -93,14 +95,20 @@ class CaseRunner {
 
     CaseOperands operands(measured, types_);
     std::vector<Entry> entries;
-    add_variants(operands, entries);
+    add_variants(operands, entries, result);
     add_peers(operands, entries, result);
     std::vector<bench::Contender> contenders;
     for (const Entry& entry : entries) {
       contenders.push_back(entry.contender);
       operands.poison();
       entry.contender.call();
-      result.results.push_back({entry.contender.name, entry.detail, {}, 0, operands.check()});
+      result.results.push_back({entry.contender.name,
+                                entry.detail,
+                                entry.is_peer,
+                                entry.predicted_seconds,
+                                {},
+                                0,
+                                operands.check()});
     }
 
     const bench::PeakMeasurement before = bench::measure_peak(types_.a, threads_);
@@ -116,7 +124,8 @@ class CaseRunner {
   }
 
  private:
-  void add_variants(const CaseOperands& operands, std::vector<Entry>& entries) const {
+  void add_variants(const CaseOperands& operands, std::vector<Entry>& entries,
+                    CaseResult& result) const {
     const Problem problem = describe(operands.operands(), 1, 0, {});
     const Machine machine = with_threads(options_.machine, threads_);
     const RunOptions run_options{.threads = threads_};
@@ -132,9 +141,15 @@ class CaseRunner {
       };
       if (variant.one_call) {
         entries.push_back({{variant.name, one_call}, "planned in each call"});
-      } else {
-        entries.push_back({{variant.name, planned}, detail});
+        continue;
       }
+      const auto same = std::find_if(entries.begin(), entries.end(),
+                                     [&](const Entry& entry) { return entry.detail == detail; });
+      if (options_.each_plan_once && same != entries.end()) {
+        result.same_plans.push_back({variant.name, same->contender.name});
+        continue;
+      }
+      entries.push_back({{variant.name, planned}, detail, false, plan.cost.seconds});
     }
   }
 
@@ -149,7 +164,7 @@ class CaseRunner {
       }
       for (const bench::PeerCall& call : peer->prepare(operands.operands(), 1, 0)) {
         if (call.call) {
-          entries.push_back({{name, call.call}, call.routine});
+          entries.push_back({{name, call.call}, call.routine, true});
         } else {
           result.skipped.push_back(fmt::format("{}: {}", name, call.why_not));
         }
@@ -167,12 +182,11 @@ class CaseRunner {
       ContenderResult& one = result.results[i];
       one.timing = timings[i];
       one.flops_per_second = flops / one.timing.median;
-      const bool is_peer = i >= options_.variants.size();
       const bool is_better =
           result.best_peer < 0 ||
           one.timing.median <
               result.results[static_cast<std::size_t>(result.best_peer)].timing.median;
-      if (is_peer && one.wrong.empty() && is_better) result.best_peer = static_cast<int>(i);
+      if (one.is_peer && one.wrong.empty() && is_better) result.best_peer = static_cast<int>(i);
     }
     if (result.best_peer >= 0) {
       result.ratio =
@@ -200,7 +214,8 @@ std::vector<CaseResult> run_cpu_bench(const CpuBenchOptions& options,
                                       const std::function<void(const CaseResult&)>& done) {
   std::vector<CaseResult> results;
   for (const int threads : options.threads) {
-    const double bandwidth = bench::measure_read_bandwidth(threads);
+    const double bandwidth =
+        options.bandwidth > 0 ? options.bandwidth : bench::measure_read_bandwidth(threads);
     for (const GemmTypes& types : options.types) {
       CaseRunner runner(options, types, threads, bandwidth);
       for (const bench::Case& measured : options.cases) {

@@ -33,14 +33,25 @@ struct CpuBenchOptions {
   Machine machine;
   double seconds = 0.5;
   bool cold = false;
+  double bandwidth = 0;  // bytes per second that the threads read; 0: measured
+  // Leaves out a variant whose plan an earlier one has already.
+  bool each_plan_once = false;
 };
 
 struct ContenderResult {
   std::string name;
   std::string detail;  // the plan, or the peer's routine
+  bool is_peer = false;
+  double predicted_seconds = 0;  // 0 where there is no plan
   bench::Timing timing;
   double flops_per_second = 0;
   std::string wrong;  // what is wrong with its result; empty if nothing
+};
+
+// A variant that was not measured, because `as` has its plan.
+struct SamePlan {
+  std::string name;
+  std::string as;
 };
 
 struct CaseResult {
@@ -54,8 +65,9 @@ struct CaseResult {
   std::string bound_by;                  // "arithmetic" or "memory"
   std::vector<ContenderResult> results;  // variants first, then peers
   std::vector<std::string> skipped;      // contenders that cannot, with the reason
-  int best_peer = -1;                    // index in results
-  double ratio = 0;                      // of the first variant to the best peer; above 1 is faster
+  std::vector<SamePlan> same_plans;
+  int best_peer = -1;  // index in results
+  double ratio = 0;    // of the first variant to the best peer; above 1 is faster
 
   double share() const {
     return results[0].timing.median > 0 ? bound_seconds / results[0].timing.median : 0;

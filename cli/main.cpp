@@ -36,10 +36,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 fine, 1 the work failed, 2 wrong usage. 'tessera VERB --help' tells more.");
-  const std::array verbs = {cli::add_run_verb(app),     cli::add_plan_verb(app),
-                            cli::add_make_verb(app),    cli::add_info_verb(app),
-                            cli::add_bench_verb(app),   cli::add_calibrate_verb(app),
-                            cli::add_explain_verb(app), cli::add_trace_verb(app)};
+  const std::array verbs = {
+      cli::add_run_verb(app),     cli::add_plan_verb(app),   cli::add_make_verb(app),
+      cli::add_info_verb(app),    cli::add_bench_verb(app),  cli::add_calibrate_verb(app),
+      cli::add_explain_verb(app), cli::add_trace_verb(app),  cli::add_limits_verb(app),
+      cli::add_sweep_verb(app),   cli::add_report_verb(app), cli::add_manual_verb(app)};
   cli::remember_command_line(argc, argv);
   try {
     cli::check_verb(app, argc, argv);

@@ -50,7 +50,8 @@ int run_trace(const Options& options) {
              report::chrome_trace(plan, traced.trace, report::predict_trace(plan, threads)));
 
   const report::TraceFacts facts = report::trace_facts(traced.trace);
-  const report::TimelineChart chart = report::timeline_chart(traced.trace, plan.cost.seconds);
+  const report::TimelineChart chart =
+      report::timeline_chart(traced.trace, {.predicted_seconds = plan.cost.seconds});
   if (options.json) {
     const nlohmann::json result = {{"file", options.out},
                                    {"items", facts.items},

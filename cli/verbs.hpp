@@ -21,5 +21,9 @@ Verb add_bench_verb(CLI::App& app);
 Verb add_calibrate_verb(CLI::App& app);
 Verb add_explain_verb(CLI::App& app);
 Verb add_trace_verb(CLI::App& app);
+Verb add_limits_verb(CLI::App& app);
+Verb add_sweep_verb(CLI::App& app);
+Verb add_report_verb(CLI::App& app);
+Verb add_manual_verb(CLI::App& app);
 
 }  // namespace tessera::cli

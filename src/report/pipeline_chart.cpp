@@ -74,7 +74,7 @@ std::string pipeline_chart(const PipelineChart& chart) {
     box(event.begun, event.done, multiplier, event.iteration % 2 == 0 ? "t0" : "t6",
         who + "multiplied for " + seconds(event.done - event.begun));
     const std::string label = std::to_string(event.iteration);
-    if (across(event.done) - across(event.begun) > 8.0 * static_cast<double>(label.size())) {
+    if (across(event.done) - across(event.begun) > 6.5 * static_cast<double>(label.size()) + 1) {
       svg.text({across((event.begun + event.done) / 2), multiplier + 16}, label,
                style("on middle"));
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/bar.hpp"
+#include "report/chrome_trace.hpp"
 #include "report/page.hpp"
 #include "report/roofline.hpp"
 #include "report/schedule_chart.hpp"
@@ -173,8 +174,10 @@ void add_scratchpad(const Story& story, Page& page) {
     bar.parts.push_back({"epilogue", static_cast<double>(use.epilogue_bytes),
                          bytes(static_cast<double>(use.epilogue_bytes)), "t1"});
   }
-  page.figure(bar_picture(bar), "",
-              {{"t0", "blocks of A"}, {"t6", "blocks of B"}, {"t1", "epilogue"}, {"free", "free"}});
+  std::vector<LegendEntry> legend = {{"t0", "blocks of A"}, {"t6", "blocks of B"}};
+  if (use.epilogue_bytes > 0) legend.push_back({"t1", "epilogue"});
+  legend.push_back({"free", "free"});
+  page.figure(bar_picture(bar), "", legend);
 }
 
 void add_pipeline(const Story& story, Page& page) {
@@ -231,17 +234,26 @@ void add_time(const Story& story, Page& page) {
 void add_trace(const Story& story, Page& page) {
   if (!story.trace) return;
   page.section("What happened");
-  const TimelineChart chart = timeline_chart(*story.trace, story.plan.cost.seconds);
+  const Trace& measured = *story.trace;
+  const Trace predicted = predict_trace(story.plan, static_cast<int>(measured.tracks.size()));
+  const double horizon = std::max(measured.seconds, predicted.seconds) * 1.02;
+  const TimelineChart chart = timeline_chart(
+      measured,
+      {.predicted_seconds = story.plan.cost.seconds, .horizon = horizon, .title = "Measured"});
+  const TimelineChart expected =
+      timeline_chart(predicted, {.horizon = horizon, .title = "Predicted"});
   page.paragraph(chart.words);
-  page.figure(
-      chart.svg,
-      "One row for each thread, as measured. The dashed line is where the plan was predicted "
-      "to end. " +
-          chart.note,
-      {{"whole-0", "a whole tile"},
-       {"t0", "a piece of a shared tile; pieces of one tile have one colour"},
-       {"data-wait", "of an item: fetching and packing its operands"},
-       {"adding", "of an item: adding partial sums, writing the tile"}});
+  page.figure(chart.svg,
+              "One row for each thread, with the work items it computed. The dashed line is where "
+              "the plan was predicted to end. " +
+                  chart.note,
+              {{"whole-0", "a whole tile"},
+               {"t0", "a piece of a shared tile; pieces of one tile have one colour"},
+               {"data-wait", "of an item: fetching and packing its operands"},
+               {"adding", "of an item: adding partial sums, writing the tile"}});
+  page.figure(expected.svg,
+              "The same items on the same scale, as the cost model expects them: each takes its "
+              "iterations' time, and threads take workers in turn.");
 }
 
 void add_others(const Story& story, Page& page) {

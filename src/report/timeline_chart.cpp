@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kWidth = 960;
 constexpr double kLeft = 58;
-constexpr double kTop = 30;
 constexpr std::size_t kMostTracks = 64;
 constexpr std::size_t kMostItems = 3000;
 constexpr int kColours = 8;
@@ -67,16 +66,19 @@ TraceFacts trace_facts(const Trace& trace) {
   return facts;
 }
 
-TimelineChart timeline_chart(const Trace& trace, double predicted_seconds) {
+TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options) {
   const std::size_t tracks = std::min(trace.tracks.size(), kMostTracks);
   const double row =
       std::clamp(360.0 / static_cast<double>(std::max<std::size_t>(tracks, 1)), 7.0, 40.0);
-  const double end = std::max({trace.seconds, predicted_seconds * 1.02, 1e-12});
+  const double end =
+      std::max({trace.seconds, options.predicted_seconds * 1.02, options.horizon, 1e-12});
   const LinearScale across{0, end, kLeft, kWidth - 16};
-  const double bottom = kTop + row * static_cast<double>(tracks);
+  const double top = options.title.empty() ? 30 : 52;
+  const double bottom = top + row * static_cast<double>(tracks);
   Svg svg(kWidth, bottom + 26, "Threads and the work items each computed, over time", 720);
-  svg.text({0, kTop - 10}, "thread", style(""));
-  svg.rect(kLeft, kTop, across.to - across.from, bottom - kTop, style("idle"));
+  if (!options.title.empty()) svg.text({0, 14}, options.title, style("strong big"));
+  svg.text({0, top - 10}, "thread", style(""));
+  svg.rect(kLeft, top, across.to - across.from, bottom - top, style("idle"));
 
   std::size_t items = 0;
   for (std::size_t t = 0; t < tracks; ++t) items += trace.tracks[t].size();
@@ -87,7 +89,7 @@ TimelineChart timeline_chart(const Trace& trace, double predicted_seconds) {
   std::int64_t merged = 0;
   TileNumbers numbers;
   for (std::size_t t = 0; t < tracks; ++t) {
-    const double y = kTop + row * static_cast<double>(t);
+    const double y = top + row * static_cast<double>(t);
     const double gap = row >= 14 ? 4 : 1;
     svg.text({kLeft - 8, y + row / 2 + 4}, std::to_string(t), style("end"));
     const std::vector<TracedItem>& track = trace.tracks[t];
@@ -129,11 +131,11 @@ TimelineChart timeline_chart(const Trace& trace, double predicted_seconds) {
     svg.line({across(tick), bottom}, {across(tick), bottom + 4}, style("axis"));
     svg.text({across(tick), bottom + 18}, seconds(tick), style("middle"));
   }
-  if (predicted_seconds > 0) {
-    const double x = across(predicted_seconds);
-    svg.line({x, kTop - 6}, {x, bottom}, style("mark"));
+  if (options.predicted_seconds > 0) {
+    const double x = across(options.predicted_seconds);
+    svg.line({x, top - 6}, {x, bottom}, style("mark"));
     const bool flip = x > kWidth * 0.75;
-    svg.text({x + (flip ? -6 : 6), kTop - 9}, "predicted end " + seconds(predicted_seconds),
+    svg.text({x + (flip ? -6 : 6), top - 9}, "predicted end " + seconds(options.predicted_seconds),
              style(flip ? "ink end" : "ink"));
   }
 

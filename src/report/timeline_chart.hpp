@@ -13,8 +13,13 @@ struct TimelineChart {
   std::string words;  // how busy the threads were, and what held them up
 };
 
-// `predicted_seconds` is marked; 0: no mark.
-TimelineChart timeline_chart(const Trace& trace, double predicted_seconds);
+struct TimelineOptions {
+  double predicted_seconds = 0;  // marked; 0: no mark
+  double horizon = 0;            // seconds at the right border; 0: the end of the trace
+  std::string title = {};        // above the picture; empty: none
+};
+
+TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options);
 
 // Shares of all threads' time.
 struct TraceFacts {

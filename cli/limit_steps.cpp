@@ -1,0 +1,48 @@
+#include "cli/limit_steps.hpp"
+
+#include "core/catalogue.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera::cli {
+
+LimitProduct::LimitProduct(LimitDevice& device, const GemmShape& shape, const GemmTypes& types)
+    : shape_(shape),
+      types_(types),
+      a_(device.allocate(shape.m * shape.k * size_of(types.a))),
+      b_(device.allocate(shape.k * shape.n * size_of(types.b))),
+      c_(device.allocate(shape.m * shape.n * size_of(types.c))) {}
+
+std::int64_t LimitProduct::bytes(const GemmShape& shape, const GemmTypes& types) {
+  return shape.m * shape.k * size_of(types.a) + shape.k * shape.n * size_of(types.b) +
+         shape.m * shape.n * size_of(types.c);
+}
+
+Operands LimitProduct::operands() const {
+  return {.a = {a_->data(), shape_.m, shape_.k, shape_.k, 1, types_.a},
+          .b = {b_->data(), shape_.k, shape_.n, shape_.n, 1, types_.b},
+          .c = {c_->data(), shape_.m, shape_.n, shape_.n, 1, types_.c}};
+}
+
+LimitPlan plan_step(const LimitDevice& device, const GemmShape& shape, const GemmTypes& types,
+                    const TileConfig& tile) {
+  LimitPlan step;
+  PlanOptions options;
+  options.tile = tile;
+  try {
+    step.plan = make_plan(dense_problem(shape, types), device.machine(), options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::invalid_argument) {
+      throw;
+    }
+    step.refusal = error.what();
+    step.use = scratchpad_use(tile, types, epilogue_bytes(nullptr, tile, types));
+    return step;
+  }
+  if (device.machine().kind == MachineKind::cpu && tile.mc > 0) step.plan->tile.mc = tile.mc;
+  const KernelEntry* const kernel = find_kernel(step.plan->kernel);
+  step.is_compiled = kernel != nullptr;
+  step.use = scratchpad_use(step.plan->tile, types, epilogue_bytes(kernel, step.plan->tile, types));
+  return step;
+}
+
+}  // namespace tessera::cli

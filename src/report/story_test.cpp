@@ -1,0 +1,135 @@
+// The story tells the numbers of the worked examples, and every plan has one.
+#include "report/story.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/chrome_trace.hpp"
+#include "report/text.hpp"
+#include "support/xml_check.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::report {
+namespace {
+
+Plan showcase(ScheduleKind kind = ScheduleKind::hybrid) {
+  PlanOptions options;
+  options.workers = 82;
+  options.schedule = kind;
+  options.tile = TileConfig{.block_m = 128, .block_n = 128, .block_k = 32};
+  options.order = TileOrderChoice{TileOrder::swizzle, 8};
+  options.keep_others = true;
+  Problem problem = dense_problem({1536, 1792, 6016}, gemm_types_for(ElementType::bf16));
+  return make_plan(problem, machine_by_name("h200"), options);
+}
+
+TEST(Story, TellsTheWorkedExample) {
+  const Story story = tell(showcase());
+  EXPECT_DOUBLE_EQ(story.naive_intensity, 0.5);
+  EXPECT_DOUBLE_EQ(story.tile_intensity, 64);
+  EXPECT_GT(story.shared_intensity, 64);
+  EXPECT_LE(story.shared_intensity, story.bound_intensity * (1 + 1e-12));
+  EXPECT_EQ(story.facts.waves, 3);
+  EXPECT_EQ(story.facts.last_wave, 4);
+  EXPECT_EQ(story.facts.most_peers, 2);
+  // 8 KB of A and of B in each stage.
+  EXPECT_EQ(story.scratchpad.stage_bytes(), 16 << 10);
+  ASSERT_EQ(story.orders.size(), 3u);
+  // The first 82 of 12 × 14 tiles: six rows and all columns in linear order.
+  EXPECT_EQ(story.orders[0].blocks.total(), (6 + 14) * 188);
+  EXPECT_EQ(story.orders[1].blocks.total(), (8 + 11) * 188);
+  double sum = 0;
+  for (const CostTerm& term : story.plan.cost.terms) sum += term.seconds;
+  EXPECT_NEAR(sum, story.plan.cost.seconds, 1e-9 * sum);
+  for (std::size_t i = 1; i < story.losers.size(); ++i) {
+    EXPECT_LE(story.losers[i - 1].times_as_long, story.losers[i].times_as_long);
+  }
+}
+
+TEST(Story, TextHasEverySectionAndPlainTextIsAscii) {
+  const Story story = tell(showcase());
+  const std::string text = story_text(story, {});
+  for (const char* part :
+       {"one element at a time", "0.5 FLOP/byte", "ridge", "stage 3", "waves of whole tiles",
+        "4 of 82 workers", "swizzle(8) (chosen)", "hilbert", "as the sum of", "Why two tiles",
+        "Nobody waits for a peer"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  for (const char byte : text) ASSERT_GT(byte, 0) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  const std::string rich = story_text(story, {.colour = true, .unicode = true});
+  EXPECT_NE(rich.find("µs"), std::string::npos);
+  EXPECT_NE(rich.find("\x1b["), std::string::npos);
+}
+
+void expect_sound_page(const Story& story) {
+  const std::string html = story_page(story, "tessera explain 'a <b>'");
+  const std::size_t begin = html.find("<main>");
+  const std::size_t end = html.find("</main>") + 7;
+  EXPECT_EQ(test::xml_fault(std::string_view(html).substr(begin, end - begin)), "");
+  EXPECT_LT(html.size(), 4u << 20);
+  EXPECT_EQ(html.find("unknown"), std::string::npos);
+}
+
+TEST(Story, PageIsWellFormedForEverySchedule) {
+  for (const ScheduleKind kind : {ScheduleKind::data_parallel, ScheduleKind::split_k,
+                                  ScheduleKind::stream_k, ScheduleKind::hybrid}) {
+    expect_sound_page(tell(showcase(kind)));
+  }
+}
+
+TEST(Story, PageIsWellFormedForEveryMachineAndOddProblems) {
+  for (const std::string& name : machine_names()) {
+    const Machine machine = machine_by_name(name);
+    for (const GemmShape& shape : {GemmShape{1, 1, 1}, GemmShape{0, 7, 7}, GemmShape{5, 3, 0},
+                                   GemmShape{1, 100000, 7}, GemmShape{70000, 70000, 70000}}) {
+      PlanOptions options;
+      options.keep_others = true;
+      Plan plan;
+      try {
+        plan = make_plan(dense_problem(shape), machine, options);
+      } catch (const Error&) {
+        continue;  // no kernel for f32 there
+      }
+      SCOPED_TRACE(name + " " + report::shape(shape));
+      expect_sound_page(tell(plan));
+      EXPECT_NE(story_text(tell(plan), {}), "");
+    }
+  }
+}
+
+TEST(Story, GroupsHaveAStory) {
+  Problem problem = dense_problem({192, 320, 128});
+  problem.groups.push_back({256, 448, 192});
+  problem.groups.push_back({0, 448, 192});
+  expect_sound_page(tell(make_plan(problem, machine_by_name("h200"), {})));
+}
+
+TEST(ChromeTrace, PredictedItemsDoNotOverlapAndEndOnTime) {
+  const Plan plan = showcase();
+  const Trace trace = predict_trace(plan, 82);
+  ASSERT_EQ(trace.tracks.size(), 82u);
+  double end = 0;
+  std::size_t wrote = 0;
+  for (const std::vector<TracedItem>& track : trace.tracks) {
+    for (std::size_t i = 0; i < track.size(); ++i) {
+      EXPECT_LE(track[i].start, track[i].multiplied);
+      EXPECT_LE(track[i].multiplied, track[i].end);
+      if (i > 0) EXPECT_LE(track[i - 1].end, track[i].start + 1e-15);
+      wrote += track[i].wrote_tile ? 1 : 0;
+    }
+    end = std::max(end, track.back().end);
+  }
+  EXPECT_NEAR(end, plan.cost.seconds, 1e-9 * end);
+  EXPECT_EQ(wrote, 168u);
+  // One arrow for each partial sum that is handed over, of two events.
+  const std::string json = chrome_trace(plan, trace, {});
+  std::size_t arrows = 0;
+  for (std::size_t at = 0; (at = json.find("\"ph\":\"s\"", at)) != std::string::npos; ++at)
+    ++arrows;
+  EXPECT_EQ(arrows, static_cast<std::size_t>(std::llround(tell(plan).handed_over)));
+}
+
+}  // namespace
+}  // namespace tessera::report
