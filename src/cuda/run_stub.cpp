@@ -1,5 +1,6 @@
 // The CUDA backend of a build without CUDA: links everywhere, and says what is missing.
 #include "cuda/device_machine.hpp"
+#include "cuda/device_memory.hpp"
 #include "cuda/run.hpp"
 #include "tessera/error.hpp"
 
@@ -33,5 +34,17 @@ int device_count() {
 Machine cuda_machine(int) {
   fail();
 }
+
+int set_current_device(int) {
+  fail();
+}
+
+void restore_current_device(int) noexcept {}
+
+void* allocate(std::size_t, void*) {
+  fail();
+}
+
+void release(void*, void*) noexcept {}
 
 }  // namespace tessera::cuda
