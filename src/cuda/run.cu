@@ -8,6 +8,7 @@
 #include "cuda/check.hpp"
 #include "cuda/launch_general.hpp"
 #include "cuda/launch_sm90.hpp"
+#include "cuda/profiler_range.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -22,6 +23,7 @@ const CudaKernel* general_kernel_of(const Plan& plan) {
 }  // namespace
 
 void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
+  const ProfilerRange range(plan.kernel.c_str());
   if (const CudaKernel* const general = general_kernel_of(plan)) {
     run_general(*general, plan, groups, options);
   } else {
