@@ -15,11 +15,13 @@ constexpr GemmShape kMiddling = {256, 4096, 4096};
 // most, however many rows there are.
 constexpr std::int64_t kLeastDepth = 4096;
 
-// As many pieces as let one row of tiles use all workers.
-int splits_for(const GemmShape& shape, const TileCandidate& candidate) {
-  const std::int64_t columns = std::max<std::int64_t>(1, ceil_div(shape.n, candidate.tile.block_n));
-  return static_cast<int>(std::max<std::int64_t>(
-      1, std::min<std::int64_t>(candidate.workers / columns, shape.k / kLeastDepth)));
+// As many pieces as let one row of tiles use all of the machine's workers. (A candidate's own
+// number of workers will not do: a small product gets fewer, and how small it is depends on m.)
+int splits_for(const GemmShape& shape, const Machine& machine, const TileConfig& tile) {
+  const std::int64_t workers = machine.workers / (tile.cluster_m * tile.cluster_n);
+  const std::int64_t columns = std::max<std::int64_t>(1, ceil_div(shape.n, tile.block_n));
+  return static_cast<int>(
+      std::max<std::int64_t>(1, std::min<std::int64_t>(workers / columns, shape.k / kLeastDepth)));
 }
 
 }  // namespace
@@ -55,9 +57,9 @@ Schedule invariant_schedule(const PlanRequest& request, const TileCandidate& can
   if (request.options.splits) {
     schedule.splits = *request.options.splits;
   } else if (request.options.schedule != ScheduleKind::data_parallel && !request.runs.empty()) {
-    schedule.splits = splits_for(request.runs.front().shape, candidate);
+    schedule.splits = splits_for(request.runs.front().shape, request.machine, candidate.tile);
     for (const ShapeRun& run : request.runs) {
-      const int splits = splits_for(run.shape, candidate);
+      const int splits = splits_for(run.shape, request.machine, candidate.tile);
       if (splits == schedule.splits) continue;
       throw Error(ErrorCode::unsupported, "batch_invariant",
                   "find n and k in all groups that ask for equally many splits",
