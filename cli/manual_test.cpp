@@ -18,7 +18,10 @@ class Manual : public testing::Test {
     verb->add_option("--schedule,-s", text_, ".first of its line's words")->type_name("SCHEDULE");
     verb->add_option("--stored", text_, "How")->type_name("NN|NT");
     verb->add_option("--machine", text_, "For what")->type_name("FILE|NAME");
-    verb->add_option("--count", text_, "It's a number")->type_name("N");
+    verb->add_option("--pairs", text_, "When")
+        ->type_name("on|off")
+        ->check(CLI::IsMember({"on", "off"}));
+    verb->add_option("--count", text_, "It's a number")->type_name("N")->check(CLI::Range(1, 9));
     verb->add_flag("--json", flag_, "As JSON");
     tree_ = option_tree(app_);
   }
@@ -45,6 +48,8 @@ TEST_F(Manual, ReadsTheOptionTree) {
   EXPECT_EQ(option("--schedule").names, (std::vector<std::string>{"--schedule", "-s"}));
   EXPECT_EQ(option("--schedule").choices.size(), 4u);
   EXPECT_EQ(option("--stored").choices, (std::vector<std::string>{"NN", "NT"}));
+  EXPECT_EQ(option("--pairs").choices, (std::vector<std::string>{"on", "off"}));
+  EXPECT_EQ(option("--count").value, "N");
   EXPECT_TRUE(option("--machine").is_file);
   EXPECT_FALSE(option("--machine").choices.empty());
   EXPECT_TRUE(option("--count").choices.empty());

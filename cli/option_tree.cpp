@@ -34,6 +34,14 @@ std::vector<std::string> listed_choices(const std::string& value) {
   return choices;
 }
 
+// "KIND" of "KIND:{a,b}" and "INT:INT in [1 - 9]": the checks that the parser adds are for error
+// messages.
+std::string without_checks(const std::string& value) {
+  const std::size_t range = value.find(" in [");
+  const std::size_t end = range == std::string::npos ? value.find(":{") : value.rfind(':', range);
+  return value.substr(0, end);
+}
+
 OptionEntry entry_of(const CLI::Option& option) {
   OptionEntry entry;
   entry.is_positional = option.nonpositional() ? false : option.get_positional();
@@ -43,7 +51,7 @@ OptionEntry entry_of(const CLI::Option& option) {
     for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
     for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
   }
-  if (option.get_type_size() != 0) entry.value = option.get_type_name();
+  if (option.get_type_size() != 0) entry.value = without_checks(option.get_type_name());
   entry.description = option.get_description();
   entry.choices = choices_of_kind(entry.value);
   if (entry.choices.empty()) entry.choices = listed_choices(entry.value);

@@ -1,5 +1,6 @@
-// The environment variables that change what the library does. No other file calls getenv; `tessera
-// info` prints this list. The planner reads none of them: it is told their consequences.
+// The environment variables that change what the library or its command does. No other file of the
+// library calls getenv; `tessera info` prints this list. The planner reads none of them: it is told
+// their consequences.
 #pragma once
 
 #include <optional>
