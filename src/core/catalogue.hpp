@@ -19,6 +19,7 @@ namespace tessera {
 struct KernelSpeed {
   double main_loop_share = 1;  // of the machine's arithmetic rate
   double tile_seconds = 0;     // per tile, beyond its prologue and the writing of C
+  double launch_seconds = 0;   // per launch, beyond the machine's
 };
 
 struct KernelEntry {

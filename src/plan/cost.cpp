@@ -41,10 +41,11 @@ struct Loads {
 
 // Writing a partial tile into the workspace and making it visible, against reading one: H200,
 // 2026-11.
-constexpr double kPublishing = 1.8;
+constexpr double kPublishing = 1.2;
 
 double publish_seconds(const TileProfile& profile, const Machine& machine) {
-  return kPublishing * machine.cost.peer_seconds_per_byte * profile.partial_bytes;
+  return machine.cost.split_seconds +
+         kPublishing * machine.cost.peer_seconds_per_byte * profile.partial_bytes;
 }
 
 // Additions of a tile of `peers` pieces, per piece.
@@ -261,6 +262,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
   profile.blocks_per_worker = tile.cluster_m * tile.cluster_n;
   profile.partial_bytes =
       static_cast<double>(accumulator_bytes(tile, problem.types)) / profile.blocks_per_worker;
+  if (kernel != nullptr) profile.extra_launch_seconds = kernel->speed.launch_seconds;
   profile.runs.reserve(runs.size());
   const double footprint = footprint_bytes(runs, problem);
   profile.footprint_bytes = footprint;
@@ -317,7 +319,7 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
   Prediction p;
   p.memory_bytes = bytes.stream + bytes.units;
   p.cache_bytes = traffic.cache_bytes;
-  p.launch = forks ? machine.cost.launch_seconds : 0;
+  p.launch = forks ? machine.cost.launch_seconds + profile.extra_launch_seconds : 0;
   p.arithmetic = profile.arithmetic_seconds / workers;
   p.packing = profile.packing_seconds / workers;
   p.items = loads.total / workers - p.arithmetic - p.packing;

@@ -37,10 +37,11 @@ struct TileProfile {
   std::int64_t most_iterations = 1;  // of any tile
   double arithmetic_seconds = 0;     // of all iterations, on one worker
   double packing_seconds = 0;
-  double footprint_bytes = 0;  // all operands, each once
-  double partial_bytes = 0;    // of a tile of accumulators, as one block publishes it
-  double bytes_in_flight = 0;  // of operands, that a block asks memory for at a time
-  int blocks_per_worker = 1;   // a cluster's
+  double footprint_bytes = 0;       // all operands, each once
+  double partial_bytes = 0;         // of a tile of accumulators, as one block publishes it
+  double extra_launch_seconds = 0;  // the kernel's own
+  double bytes_in_flight = 0;       // of operands, that a block asks memory for at a time
+  int blocks_per_worker = 1;        // a cluster's
 };
 
 // `kernel` may be null: a tile that no kernel is compiled for.

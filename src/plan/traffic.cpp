@@ -13,6 +13,10 @@ namespace {
 // Share of the shared cache that holds operands for reuse; the rest is C, and lines about to leave.
 constexpr double kUsableCache = 0.7;
 
+// A GPU's cache that serves every request by itself against its memory: 5.2 and 4.3 TB/s on an H200
+// under 200 stream-K plans of all footprints, 2026-11.
+constexpr double kScattered = 4.3 / 5.2;
+
 }  // namespace
 
 BlockCount count_blocks(const TileGrid& grid, TileOrderChoice order, std::int64_t first,
@@ -84,13 +88,12 @@ Traffic estimate_traffic(const ShapeRun& run, const TileGrid& grid, const Proble
         a_bytes * (rows_stay ? 1 : waves_per_band) + b_bytes * (b_stays ? 1 : bands);
     traffic.memory_bytes = std::min(traffic.memory_bytes, traffic.cache_bytes);
   }
+  const double scattered =
+      machine.kind == MachineKind::gpu ? kScattered * traffic.cache_bytes : traffic.memory_bytes;
   const auto count = static_cast<double>(run.count);
-  return {
-      .memory_bytes = (traffic.memory_bytes + c_bytes) * count,
-      .cache_bytes = traffic.cache_bytes * count,
-      .scattered_bytes =
-          (machine.kind == MachineKind::gpu ? traffic.cache_bytes : traffic.memory_bytes) * count +
-          c_bytes * count};
+  return {.memory_bytes = (traffic.memory_bytes + c_bytes) * count,
+          .cache_bytes = traffic.cache_bytes * count,
+          .scattered_bytes = (scattered + c_bytes) * count};
 }
 
 }  // namespace tessera

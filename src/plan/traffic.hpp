@@ -46,7 +46,7 @@ WaveFootprint wave_footprint(const TileGrid& grid, TileOrderChoice order, std::i
 struct Traffic {
   double memory_bytes = 0;  // A and B read, C written and, with beta ≠ 0, read
   double cache_bytes = 0;   // A and B as the tiles ask for them
-  // What passes at the memory's pace if every worker stands at a depth of its own, as stream-K
+  // What counts at the memory's pace if every worker stands at a depth of its own, as stream-K
   // leaves them. On a GPU that is all that is asked for: only requests for the same block at the
   // same time are served together, and a cache that serves each by itself is about as fast as the
   // memory.
