@@ -6,11 +6,10 @@
 
 #if TESSERA_HAS_CUDA
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <limits>
 
+#include "cli/cuda_event.hpp"
 #include "cli/interrupt.hpp"
 #include "tessera/tessera.hpp"
 
@@ -20,18 +19,10 @@ namespace {
 constexpr int kFill = 0x3c;
 constexpr double kPatienceSeconds = 1;
 
-void check(cudaError_t status) {
-  if (status == cudaSuccess) return;
-  // A refused allocation leaves its mark on the next call otherwise.
-  cudaGetLastError();
-  throw Error(status == cudaErrorMemoryAllocation ? ErrorCode::out_of_memory : ErrorCode::device,
-              fmt::format("the CUDA device reports: {}", cudaGetErrorString(status)));
-}
-
 class CudaBuffer : public LimitBuffer {
  public:
   CudaBuffer(std::int64_t bytes, std::int64_t& allocated) : bytes_(bytes), allocated_(allocated) {
-    check(cudaMalloc(&memory_, static_cast<std::size_t>(bytes)));
+    check_cuda(cudaMalloc(&memory_, static_cast<std::size_t>(bytes)));
     allocated_ += bytes_;
     cudaMemset(memory_, kFill, static_cast<std::size_t>(bytes));
   }
@@ -49,24 +40,6 @@ class CudaBuffer : public LimitBuffer {
   void* memory_ = nullptr;
 };
 
-class Event {
- public:
-  Event() { check(cudaEventCreate(&event_)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record() const { check(cudaEventRecord(event_, nullptr)); }
-  double seconds_since(const Event& start) const {
-    float milliseconds = 0;
-    check(cudaEventSynchronize(event_));
-    check(cudaEventElapsedTime(&milliseconds, start.event_, event_));
-    return 1e-3 * static_cast<double>(milliseconds);
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
 class CudaDevice : public LimitDevice {
  public:
   CudaDevice(const Machine& machine, std::int64_t budget) : machine_(machine), budget_(budget) {}
@@ -76,8 +49,8 @@ class CudaDevice : public LimitDevice {
   std::int64_t scratchpad_limit() const override {
     int device = 0;
     int bytes = 0;
-    check(cudaGetDevice(&device));
-    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    check_cuda(cudaGetDevice(&device));
+    check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     return bytes;
   }
 
@@ -91,8 +64,8 @@ class CudaDevice : public LimitDevice {
   }
 
   double seconds(const Plan& plan, std::span<const Operands> operands, int repeats) override {
-    const Event start;
-    const Event end;
+    const CudaEvent start;
+    const CudaEvent end;
     double best = std::numeric_limits<double>::infinity();
     double spent = 0;
     run(plan, operands, {});

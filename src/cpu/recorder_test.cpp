@@ -57,7 +57,9 @@ TEST(Recorder, EveryItemOnceAndNothingOverlaps) {
           EXPECT_LE(item.multiplied, item.end);
           EXPECT_LE(item.end, trace.seconds);
           EXPECT_LE(item.data_seconds, item.multiplied - item.start + 1e-9);
-          if (i > 0) EXPECT_LE(track[i - 1].end, item.start);
+          if (i > 0) {
+            EXPECT_LE(track[i - 1].end, item.start);
+          }
           iterations[{item.tile_m, item.tile_n}] += item.k_end - item.k_begin;
           writers[{item.tile_m, item.tile_n}] += item.wrote_tile ? 1 : 0;
         }

@@ -20,7 +20,7 @@ std::string bar_picture(const Bar& bar) {
   const double most = std::max({sum, bar.limit, 1e-300});
   const LinearScale across{0, most, 1, kWidth - 1};
   const double top = bar.limit > 0 ? 26 : 6;
-  Svg svg(kWidth, top + kHigh + 8, bar.description, 620);
+  Svg svg(kWidth, top + kHigh + 8, bar.description, 720);
   svg.rect(across.from, top, across.to - across.from, kHigh, style("free"));
   double at = 0;
   for (const BarPart& part : bar.parts) {

@@ -19,6 +19,8 @@ constexpr double kRight = kWidth - 14;
 constexpr double kTop = 40;
 constexpr double kBottom = kHeight - 46;
 constexpr int kMostBins = 48;
+// On both sides of 1, in powers of two.
+constexpr double kLeastSpan = 0.1;
 
 // Ratios as round numbers on both sides of 1, as far as they fit.
 std::vector<double> ratio_ticks(const LogScale& scale) {
@@ -30,7 +32,7 @@ std::vector<double> ratio_ticks(const LogScale& scale) {
 }  // namespace
 
 std::string histogram_picture(const Histogram& histogram) {
-  Svg svg(kWidth, kHeight, histogram.description, 600);
+  Svg svg(kWidth, kHeight, histogram.description, 720);
   std::vector<double> ratios;
   for (const double ratio : histogram.ratios) {
     if (ratio > 0 && std::isfinite(ratio)) ratios.push_back(ratio);
@@ -42,9 +44,9 @@ std::string histogram_picture(const Histogram& histogram) {
   }
   const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
   // A bin never straddles 1, so that winners and losers have bars of their own.
-  const double low = std::log2(std::min(*least, 1.0));
-  const double high = std::log2(std::max(*most, 1.0));
-  const double width = std::max((high - low) / kMostBins, 0.01);
+  const double low = std::min(std::log2(*least), -kLeastSpan);
+  const double high = std::max(std::log2(*most), kLeastSpan);
+  const double width = (high - low) / kMostBins;
   const auto first = static_cast<int>(std::floor(low / width));
   const auto last = std::max(first + 1, static_cast<int>(std::floor(high / width)) + 1);
   std::vector<std::int64_t> bins(static_cast<std::size_t>(last - first));

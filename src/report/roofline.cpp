@@ -142,7 +142,7 @@ bool has_cache_roof(const Roofline& roofline) {
 }
 
 std::string roofline_picture(const Roofline& roofline) {
-  Svg svg(kWidth, kHeight, "Roofline: attainable rate over arithmetic intensity", 600);
+  Svg svg(kWidth, kHeight, "Roofline: attainable rate over arithmetic intensity", 720);
   if (!(roofline.peak_flops_per_second > 0) || !(roofline.memory_bytes_per_second > 0)) {
     svg.text({kWidth / 2, kHeight / 2}, "The machine's description has no peak or bandwidth.",
              style("middle"));

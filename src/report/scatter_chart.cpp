@@ -51,7 +51,7 @@ Axis make_axis(double low, double high, bool is_log, double base, double from, d
 }  // namespace
 
 std::string scatter_chart(const ScatterChart& chart) {
-  Svg svg(kWidth, kHeight, chart.description, 600);
+  Svg svg(kWidth, kHeight, chart.description, 720);
   std::vector<const ScatterPoint*> points;
   for (const ScatterPoint& point : chart.points) {
     if (has_place(point.x, chart.x_is_log) && has_place(point.y, chart.y_is_log)) {

@@ -129,7 +129,8 @@ std::string grown_term(const Cost& chosen, const Cost& loser) {
 void tell_candidates(Story& story) {
   for (const Candidate& candidate : story.plan.others) {
     if (candidate.cost) {
-      story.losers.push_back({candidate, candidate.cost->seconds / story.plan.cost.seconds,
+      const double chosen = story.plan.cost.seconds;
+      story.losers.push_back({candidate, chosen > 0 ? candidate.cost->seconds / chosen : 1,
                               grown_term(story.plan.cost, *candidate.cost)});
     } else {
       story.rejected.push_back(candidate);

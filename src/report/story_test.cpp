@@ -116,7 +116,9 @@ TEST(ChromeTrace, PredictedItemsDoNotOverlapAndEndOnTime) {
     for (std::size_t i = 0; i < track.size(); ++i) {
       EXPECT_LE(track[i].start, track[i].multiplied);
       EXPECT_LE(track[i].multiplied, track[i].end);
-      if (i > 0) EXPECT_LE(track[i - 1].end, track[i].start + 1e-15);
+      if (i > 0) {
+        EXPECT_LE(track[i - 1].end, track[i].start + 1e-15);
+      }
       wrote += track[i].wrote_tile ? 1 : 0;
     }
     end = std::max(end, track.back().end);
