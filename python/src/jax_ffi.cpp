@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/tessera.hpp"
@@ -86,12 +87,28 @@ std::int64_t for_groups(const ffi::Buffer<ffi::S32>& sizes, std::int64_t total, 
   return begin;
 }
 
-ffi::Error run_gemm(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> c, double alpha,
-                    bool transpose_a, bool transpose_b) {
+ffi::Error run_gemm_with(const RunOptions& options, const ffi::AnyBuffer& a,
+                         const ffi::AnyBuffer& b, const ffi::AnyBuffer& c, double alpha,
+                         bool transpose_a, bool transpose_b) {
   return guarded([&] {
     gemm(alpha, transposed_if(transpose_a, matrix_of(a)), transposed_if(transpose_b, matrix_of(b)),
-         0, matrix_of(*c));
+         0, matrix_of(c), {}, {}, options);
   });
+}
+
+ffi::Error run_gemm(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> c, double alpha,
+                    bool transpose_a, bool transpose_b) {
+  return run_gemm_with({}, a, b, *c, alpha, transpose_a, transpose_b);
+}
+
+// XLA makes the device current before it calls.
+ffi::Error run_gemm_cuda(void* stream, std::int32_t device, ffi::AnyBuffer a, ffi::AnyBuffer b,
+                         ffi::Result<ffi::AnyBuffer> c, double alpha, bool transpose_a,
+                         bool transpose_b) {
+  RunOptions options;
+  options.device = device;
+  options.stream = stream;
+  return run_gemm_with(options, a, b, *c, alpha, transpose_a, transpose_b);
 }
 
 ffi::Error run_grouped(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Buffer<ffi::S32> sizes,
@@ -128,14 +145,22 @@ ffi::Error run_weight_gradient(ffi::AnyBuffer a, ffi::AnyBuffer y, ffi::Buffer<f
   });
 }
 
-XLA_FFI_DEFINE_HANDLER(gemm_handler, run_gemm,
-                       ffi::Ffi::Bind()
-                           .Arg<ffi::AnyBuffer>()
-                           .Arg<ffi::AnyBuffer>()
-                           .Ret<ffi::AnyBuffer>()
-                           .Attr<double>("alpha")
-                           .Attr<bool>("transpose_a")
-                           .Attr<bool>("transpose_b"));
+// A, B, the result, and how they are multiplied, behind what `binding` has.
+template <class Binding>
+auto with_gemm(Binding binding) {
+  return std::move(binding)
+      .template Arg<ffi::AnyBuffer>()
+      .template Arg<ffi::AnyBuffer>()
+      .template Ret<ffi::AnyBuffer>()
+      .template Attr<double>("alpha")
+      .template Attr<bool>("transpose_a")
+      .template Attr<bool>("transpose_b");
+}
+
+XLA_FFI_DEFINE_HANDLER(gemm_handler, run_gemm, with_gemm(ffi::Ffi::Bind()));
+XLA_FFI_DEFINE_HANDLER(
+    gemm_cuda_handler, run_gemm_cuda,
+    with_gemm(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>().Ctx<ffi::DeviceOrdinal>()));
 XLA_FFI_DEFINE_HANDLER(grouped_handler, run_grouped,
                        ffi::Ffi::Bind()
                            .Arg<ffi::AnyBuffer>()
@@ -153,14 +178,20 @@ XLA_FFI_DEFINE_HANDLER(weight_gradient_handler, run_weight_gradient,
 }  // namespace
 
 void bind_jax(nb::module_& module) {
+  // By platform, then by the name of the call.
   module.def("jax_targets", [] {
     const auto capsule = [](XLA_FFI_Handler* handler) {
       return nb::capsule(reinterpret_cast<void*>(handler));
     };
+    nb::dict cpu;
+    cpu["tessera_gemm"] = capsule(gemm_handler);
+    cpu["tessera_grouped_gemm"] = capsule(grouped_handler);
+    cpu["tessera_grouped_weight_gradient"] = capsule(weight_gradient_handler);
+    nb::dict cuda;
+    cuda["tessera_gemm"] = capsule(gemm_cuda_handler);
     nb::dict targets;
-    targets["tessera_gemm"] = capsule(gemm_handler);
-    targets["tessera_grouped_gemm"] = capsule(grouped_handler);
-    targets["tessera_grouped_weight_gradient"] = capsule(weight_gradient_handler);
+    targets["cpu"] = cpu;
+    targets["CUDA"] = cuda;
     return targets;
   });
 }

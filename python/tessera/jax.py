@@ -1,7 +1,8 @@
-"""Functions for JAX on CPUs: they can be jitted and differentiated.
+"""Functions for JAX: they can be jitted and differentiated.
 
 Where the extension module was built with JAX's headers, the calls go through ``jax.ffi`` and copy
-nothing; elsewhere through ``jax.pure_callback``.
+nothing; on a GPU ``gemm`` runs there, on the program's stream. Elsewhere, and for ``grouped_gemm`` on
+a GPU, whose sizes the host would have to wait for, they go through ``jax.pure_callback`` on the host.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from . import _products, _tessera
 
 __all__ = ["gemm", "grouped_gemm"]
 
-_HAS_FFI = hasattr(_tessera, "jax_targets")
-if _HAS_FFI:
-    for _name, _target in _tessera.jax_targets().items():
-        jax.ffi.register_ffi_target(_name, _target, platform="cpu")
+# By the name of a call, the platforms where jax.ffi knows it.
+_PLATFORMS: dict[str, list[str]] = {}
+if hasattr(_tessera, "jax_targets"):
+    for _platform, _targets in _tessera.jax_targets().items():
+        for _name, _target in _targets.items():
+            jax.ffi.register_ffi_target(_name, _target, platform=_platform)
+            _PLATFORMS.setdefault(_name, []).append(_platform.lower())
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
@@ -63,68 +67,73 @@ def _grouped_backward(saved: Any, gradient: Any) -> Any:
 grouped_gemm.defvjp(_grouped_forward, _grouped_backward)
 
 
+def _call(name: str, result: Any, on_host: Any, *operands: Any, **attributes: Any) -> jax.Array:
+    """The call through jax.ffi on platforms that know it, else `on_host` with NumPy's arrays."""
+
+    def through_ffi(*arrays: Any) -> Any:
+        return jax.ffi.ffi_call(name, result, vmap_method="sequential")(*arrays, **attributes)
+
+    def through_callback(*arrays: Any) -> Any:
+        def call(*values: Any) -> numpy.ndarray:
+            return on_host(*(numpy.asarray(value) for value in values))
+
+        return jax.pure_callback(call, result, *arrays, vmap_method="sequential")
+
+    known = {platform: through_ffi for platform in _PLATFORMS.get(name, [])}
+    if not known:
+        return through_callback(*operands)
+    return jax.lax.platform_dependent(*operands, default=through_callback, **known)
+
+
 def _gemm(a: Any, b: Any, alpha: float, transpose_a: bool, transpose_b: bool) -> jax.Array:
     a, b = jnp.asarray(a), jnp.asarray(b)
     m = a.shape[1] if transpose_a else a.shape[0]
     n = b.shape[0] if transpose_b else b.shape[1]
-    result = jax.ShapeDtypeStruct((m, n), _result_dtype(a))
-    if _HAS_FFI:
-        call = jax.ffi.ffi_call("tessera_gemm", result, vmap_method="sequential")
-        return call(
-            a, b, alpha=numpy.float64(alpha), transpose_a=transpose_a, transpose_b=transpose_b
+    dtype = jnp.int32 if a.dtype in (jnp.int8, jnp.uint8) else a.dtype
+    alpha = numpy.float64(alpha)
+
+    def on_host(x: numpy.ndarray, y: numpy.ndarray) -> numpy.ndarray:
+        return _products.gemm(
+            x.T if transpose_a else x, y.T if transpose_b else y, alpha=float(alpha)
         )
 
-    def on_host(x: Any, y: Any) -> Any:
-        return _on_host(x, y, alpha, transpose_a, transpose_b)
-
-    return jax.pure_callback(on_host, result, a, b, vmap_method="sequential")
-
-
-def _on_host(x: Any, y: Any, alpha: float, transpose_a: bool, transpose_b: bool) -> numpy.ndarray:
-    x, y = numpy.asarray(x), numpy.asarray(y)
-    return _products.gemm(x.T if transpose_a else x, y.T if transpose_b else y, alpha=alpha)
+    attributes = {"alpha": alpha, "transpose_a": transpose_a, "transpose_b": transpose_b}
+    return _call("tessera_gemm", jax.ShapeDtypeStruct((m, n), dtype), on_host, a, b, **attributes)
 
 
 def _grouped(a: Any, b: Any, sizes: Any, transpose_b: bool) -> jax.Array:
     a, b, sizes = jnp.asarray(a), jnp.asarray(b), jnp.asarray(sizes, jnp.int32)
     n = b.shape[1] if transpose_b else b.shape[2]
     result = jax.ShapeDtypeStruct((a.shape[0], n), a.dtype)
-    if _HAS_FFI:
-        call = jax.ffi.ffi_call("tessera_grouped_gemm", result, vmap_method="sequential")
-        return call(a, b, sizes, transpose_b=transpose_b)
 
-    def on_host(x: Any, y: Any, s: Any) -> numpy.ndarray:
-        x, y = numpy.asarray(x), numpy.asarray(y)
+    def on_host(x: numpy.ndarray, y: numpy.ndarray, s: numpy.ndarray) -> numpy.ndarray:
         out = numpy.zeros(result.shape, result.dtype)
-        rows = _rows(s)
+        rows = _rows(s, len(x))
         weights = [w.T if transpose_b else w for w in y]
         _products.grouped_gemm([x[r] for r in rows], weights, out=[out[r] for r in rows])
         return out
 
-    return jax.pure_callback(on_host, result, a, b, sizes, vmap_method="sequential")
+    return _call("tessera_grouped_gemm", result, on_host, a, b, sizes, transpose_b=transpose_b)
 
 
 def _weight_gradient(a: Any, y: Any, sizes: Any) -> jax.Array:
     a, y, sizes = jnp.asarray(a), jnp.asarray(y), jnp.asarray(sizes, jnp.int32)
     result = jax.ShapeDtypeStruct((sizes.shape[0], a.shape[1], y.shape[1]), a.dtype)
-    if _HAS_FFI:
-        call = jax.ffi.ffi_call("tessera_grouped_weight_gradient", result, vmap_method="sequential")
-        return call(a, y, sizes)
 
-    def on_host(x: Any, z: Any, s: Any) -> numpy.ndarray:
-        x, z = numpy.asarray(x), numpy.asarray(z)
+    def on_host(x: numpy.ndarray, z: numpy.ndarray, s: numpy.ndarray) -> numpy.ndarray:
         out = numpy.empty(result.shape, result.dtype)
-        rows = _rows(s)
+        rows = _rows(s, len(x))
         _products.grouped_gemm([x[r].T for r in rows], [z[r] for r in rows], out=list(out))
         return out
 
-    return jax.pure_callback(on_host, result, a, y, sizes, vmap_method="sequential")
+    return _call("tessera_grouped_weight_gradient", result, on_host, a, y, sizes)
 
 
-def _rows(sizes: Any) -> list[slice]:
-    ends = numpy.cumsum(numpy.asarray(sizes))
-    return [slice(int(end - size), int(end)) for end, size in zip(ends, numpy.asarray(sizes))]
-
-
-def _result_dtype(a: jax.Array) -> Any:
-    return jnp.int32 if a.dtype in (jnp.int8, jnp.uint8) else a.dtype
+def _rows(sizes: numpy.ndarray, total: int) -> list[slice]:
+    ends = numpy.cumsum(sizes)
+    if (sizes < 0).any() or (len(ends) > 0 and ends[-1] > total):
+        raise _tessera.InvalidArgumentError(
+            f"sizes: must be at least 0 with a sum of at most {total}; given {sizes.tolist()}; "
+            "pass the groups' numbers of rows"
+        )
+    return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes)]
