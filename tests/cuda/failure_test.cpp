@@ -72,7 +72,7 @@ TEST_F(Failure, DeviceMemoryExhausted) {
   DeviceProduct product({.types = {}, .shape = {8192, 8192, 2048}});
   const Operands group = product.operands();
   const Plan plan = forced_plan(product.problem(), general_kernel(),
-                                {.kind = ScheduleKind::split_k, .workers = 132, .splits = 16});
+                                {.kind = ScheduleKind::split_k, .workers = 132, .splits = 4});
   check(cudaDeviceSynchronize());
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;

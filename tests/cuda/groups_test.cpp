@@ -68,10 +68,10 @@ TEST_P(Groups, AllEmpty) {
   expect_right({{0, 8, 8}, {8, 0, 8}, {0, 0, 0}}, 0, schedules()[2]);
 }
 
-TEST_P(Groups, HundredsOfThem) {
+TEST_P(Groups, MoreThanKernelParametersHold) {
   std::mt19937_64 random(3);
   std::vector<GemmShape> shapes;
-  for (int g = 0; g < 300; ++g) {
+  for (int g = 0; g < 70; ++g) {
     shapes.push_back(
         {static_cast<std::int64_t>(random() % 200), 96, static_cast<std::int64_t>(random() % 256)});
   }

@@ -19,7 +19,7 @@ TEST_F(Planned, RandomProducts) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
   };
   // Small and large alike: uniform in the number of binary digits.
-  const auto size = [&] { return below(std::int64_t{2} << below(11)) + 1; };
+  const auto size = [&] { return below(std::int64_t{2} << below(10)) + 1; };
   using enum ElementType;
   const std::array<GemmTypes, 8> all_types = {{{bf16, bf16, bf16},
                                                {bf16, bf16, f32},
@@ -29,7 +29,7 @@ TEST_F(Planned, RandomProducts) {
                                                {f64, f64, f64},
                                                {i8, i8, i32},
                                                {u8, i8, i32}}};
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 300; ++i) {
     const GemmTypes types = all_types[static_cast<std::size_t>(below(8))];
     const std::int64_t unit = below(2) == 0 ? 16 / size_of(types.a) : 1;
     const auto rounded = [&] { return (size() + unit - 1) / unit * unit; };

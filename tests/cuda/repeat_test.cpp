@@ -129,6 +129,7 @@ TEST_P(Repeat, BesideAHog) {
     const Plan plan = forced_plan(product.problem(), kernel(), schedule);
     const Workspace workspace(plan);
     const Stream stream;
+    check(cudaDeviceSynchronize());
     run(plan, {&group, 1}, workspace.options(stream));
     DeviceMatrix first(product.what().types.c, product.what().shape.m, product.what().shape.n,
                        DeviceFill::poison, 0);
