@@ -1,6 +1,7 @@
 #include "plan/invariant.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "schedule/partition.hpp"
 #include "tessera/error.hpp"
@@ -8,8 +9,9 @@
 namespace tessera {
 namespace {
 
-// The product that tiles are chosen for.
-constexpr GemmShape kMiddling = {256, 4096, 4096};
+// Tiles are chosen for products of few, some and many rows alike.
+constexpr std::array<std::int64_t, 3> kRows = {16, 256, 4096};
+constexpr std::int64_t kSide = 4096;
 
 // k is cut into pieces of at least this depth: adding the partial tiles then costs a few percent at
 // most, however many rows there are.
@@ -28,18 +30,23 @@ int splits_for(const GemmShape& shape, const Machine& machine, const TileConfig&
 
 void keep_invariant_tile(const PlanRequest& request, TileChoices& choices) {
   if (choices.accepted.size() <= 1) return;
-  Problem problem = request.problem;
-  problem.groups = {kMiddling};
-  const std::vector<ShapeRun> runs = shape_runs(problem);
-  const auto seconds = [&](const TileCandidate& candidate) {
-    const TileProfile profile =
-        profile_tiles(runs, problem, request.machine, candidate.tile, candidate.kernel);
-    Schedule schedule;
-    schedule.workers = candidate.workers;
-    const Traffic traffic = traffic_of(profile, problem, request.machine, {}, candidate.workers);
-    return predict(profile, request.machine, schedule, traffic).seconds;
+  // The product of the predicted times: a factor lost on few rows weighs as much as one on many.
+  const auto time_on_all = [&](const TileCandidate& candidate) {
+    double product = 1;
+    for (const std::int64_t rows : kRows) {
+      Problem problem = request.problem;
+      problem.groups = {{rows, kSide, kSide}};
+      const std::vector<ShapeRun> runs = shape_runs(problem);
+      const TileProfile profile =
+          profile_tiles(runs, problem, request.machine, candidate.tile, candidate.kernel);
+      Schedule schedule;
+      schedule.workers = candidate.workers;
+      const Traffic traffic = traffic_of(profile, problem, request.machine, {}, candidate.workers);
+      product *= predict(profile, request.machine, schedule, traffic).seconds;
+    }
+    return product;
   };
-  const TileCandidate best = *std::ranges::min_element(choices.accepted, {}, seconds);
+  const TileCandidate best = *std::ranges::min_element(choices.accepted, {}, time_on_all);
   for (const TileCandidate& candidate : choices.accepted) {
     if (candidate.kernel == best.kernel && candidate.tile == best.tile) continue;
     choices.rejected.push_back({kernel_name(candidate), candidate.tile,

@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-// Leaves the one tile that the types and the machine prescribe: the best for a product of middling
-// size, whatever the problem's own.
+// Leaves the one tile that the types and the machine prescribe: the best over products of few, some
+// and many rows, whatever the problem's own.
 void keep_invariant_tile(const PlanRequest& request, TileChoices& choices);
 
 // The schedule that n and k prescribe for each group. Throws Error(unsupported) where the groups' n
