@@ -101,7 +101,10 @@ bool can_store_by_tma(const Problem& problem, const Sm90Config& config,
   for (const Operands& group : groups) {
     if (group.c.rows == 0 || group.c.cols == 0) continue;
     const bool dense = (box.dense_rows ? group.c.col_stride : group.c.row_stride) == 1;
-    if (!dense || !fits_tensor_map(store_map(group.c, box))) return false;
+    // TMA clips what it writes to whole 16 bytes of a row, not to elements (seen on an H200).
+    const std::int64_t row_bytes =
+        (box.dense_rows ? group.c.cols : group.c.rows) * size_of(group.c.type);
+    if (!dense || row_bytes % 16 != 0 || !fits_tensor_map(store_map(group.c, box))) return false;
   }
   return true;
 }
