@@ -49,11 +49,13 @@ struct Options {
 std::vector<bench::Case> cases_from(const Options& options, int row_divisor) {
   std::vector<bench::Case> cases;
   for (const std::string& text : options.shapes) {
-    const GemmShape shape = parse_shape(text, "shape");
-    cases.push_back({to_text(shape), "", {shape}});
+    const std::vector<GemmShape> groups = parse_shapes(text, "shape");
+    cases.push_back({text, groups.size() > 1 ? "grouped" : "", groups});
   }
+  std::vector<std::string> lists = options.lists;
+  if (lists.empty() && cases.empty()) lists = {options.machine.device == "cuda" ? "dense" : "cpu"};
   const std::vector<std::string> corpora = bench::corpus_names();
-  for (const std::string& list : options.lists) {
+  for (const std::string& list : lists) {
     if (std::find(corpora.begin(), corpora.end(), list) != corpora.end()) {
       for (bench::Case& found : bench::corpus(list, options.count, options.seed)) {
         cases.push_back(std::move(found));
@@ -69,7 +71,7 @@ std::vector<bench::Case> cases_from(const Options& options, int row_divisor) {
   if (cases.empty()) {
     throw Error(ErrorCode::invalid_argument, "shapes", "name at least one product", "none",
                 "give shapes, or --shapes with a CSV file or one of cpu, grouped, dense, log256, "
-                "loguniform");
+                "loguniform, and check --kind");
   }
   return cases;
 }
@@ -187,7 +189,10 @@ Verb add_bench_verb(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* const verb = app.add_subcommand(
       "bench", "Measure shapes by several schedules and against other libraries");
-  verb->add_option("shape", options->shapes, "Products to measure")->type_name("MxNxK");
+  verb->add_option(
+          "shape", options->shapes,
+          "Products to measure, or groups of them (default: the built-in list for the device)")
+      ->type_name("MxNxK[:COUNT],...");
   verb->add_option("--shapes", options->lists,
                    "Lists of shapes: CSV files, the built-in cpu, grouped and dense, or the random "
                    "log256 and loguniform")

@@ -45,8 +45,8 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
                  "The product's size: rows of C, columns of C, inner length")
       ->type_name("MxNxK");
   app.add_option("--group", options.group,
-                 "Several products in one schedule: sizes with commas between, or a JSON file that "
-                 "lists .npy files")
+                 "Several products in one schedule: sizes with commas between (MxNxK:COUNT repeats "
+                 "one), or a JSON file that lists .npy files")
       ->type_name("MxNxK,...|FILE");
   app.add_option("--type", options.type,
                  "Element type of A and B: f64, f32 (default), f16, bf16, i8, u8 (A u8 and B i8)")

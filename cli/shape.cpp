@@ -49,7 +49,18 @@ std::vector<GemmShape> parse_shapes(std::string_view text, std::string_view argu
   std::vector<GemmShape> shapes;
   while (true) {
     const std::size_t comma = text.find(',');
-    shapes.push_back(parse_shape(text.substr(0, comma), argument));
+    const std::string_view one = text.substr(0, comma);
+    const std::size_t colon = one.find(':');
+    const GemmShape shape = parse_shape(one.substr(0, colon), argument);
+    const auto count = colon == std::string_view::npos
+                           ? std::optional<std::array<std::int64_t, 1>>({1})
+                           : numbers_in<1>(one.substr(colon + 1), 1, kMaxBlock);
+    if (!count) {
+      throw Error(ErrorCode::invalid_argument, argument,
+                  fmt::format("repeat a product from 1 to {} times", kMaxBlock),
+                  fmt::format("'{}'", one), "write for example 32x32x32:1000");
+    }
+    shapes.insert(shapes.end(), static_cast<std::size_t>((*count)[0]), shape);
     if (comma == std::string_view::npos) return shapes;
     text.remove_prefix(comma + 1);
   }

@@ -14,7 +14,7 @@ namespace tessera::cli {
 // MxNxK, each from 0 to 2^40. `argument` names the option in the error.
 GemmShape parse_shape(std::string_view text, std::string_view argument);
 
-// One or more shapes with commas between.
+// One or more shapes with commas between; "MxNxK:COUNT" stands for COUNT equal ones, at most 2^20.
 std::vector<GemmShape> parse_shapes(std::string_view text, std::string_view argument);
 
 struct MatrixSize {

@@ -14,6 +14,9 @@ TEST(Shape, ReadsProductsGroupsAndTiles) {
   const std::vector<GemmShape> group = parse_shapes("192x320x128,256x448x192", "--group");
   ASSERT_EQ(group.size(), 2u);
   EXPECT_EQ(group[1], (GemmShape{256, 448, 192}));
+  const std::vector<GemmShape> batch = parse_shapes("1x2x3,4x5x6:1000", "--group");
+  ASSERT_EQ(batch.size(), 1001u);
+  EXPECT_EQ(batch[1000], (GemmShape{4, 5, 6}));
   const TileConfig tile = parse_tile("128x64x32");
   EXPECT_EQ(tile.block_m, 128);
   EXPECT_EQ(tile.block_n, 64);
@@ -28,7 +31,8 @@ TEST(Shape, RefusesEverythingElse) {
         "1x2x3.5", "99999999999999999999x1x1", "1099511627777x1x1"}) {
     EXPECT_THROW(parse_shape(text, "shape"), Error) << text;
   }
-  for (const char* const text : {"", ",", "1x2x3,", "1x2x3,,4x5x6"}) {
+  for (const char* const text : {"", ",", "1x2x3,", "1x2x3,,4x5x6", "1x2x3:", "1x2x3:0", "1x2x3:x",
+                                 "1x2x3:1:1", "1x2x3:1048577"}) {
     EXPECT_THROW(parse_shapes(text, "--group"), Error) << text;
   }
   EXPECT_THROW(parse_tile("0x1x1"), Error);

@@ -60,6 +60,9 @@ tessera run --group "${experts#,}" --check
 title "One product by all four schedules"
 tessera run --a A.npy --b B.npy --compare --check
 
+title "Three tiles for two workers: whole tiles take two rounds, stream-K shares them"
+tessera run 768x256x16384 --tile 256x256x256 --workers 2 --compare --check
+
 title "The plan for a GPU that is not here"
 tessera plan 1536x1792x6016 --tile 128x128x64 --type bf16 --schedule hybrid --machine h200
 

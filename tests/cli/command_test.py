@@ -206,7 +206,7 @@ class CommandTest(unittest.TestCase):
                 ("run 1x2x3 --c C.npy", ["--c"]),
                 ("run --group 1x2x3,4x5x6 --out C.npy", ["--out"]),
                 ("run 4x4x4 --type i8 --alpha 0.5", ["alpha"]),
-                ("bench", ["--shapes"]),
+                ("bench --kind unknown", ["--shapes"]),
                 ("bench 4x4x4 --peer fastblas", ["openblas", "'fastblas'"]),
                 ("bench 4x4x4 --schedule greedy", ["'greedy'"]),
                 ("make 3by4 M.npy", ["ROWSxCOLS"]),
@@ -298,6 +298,8 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(one["results"][0]["name"], "tessera")
             self.assertNotIn("wrong_result", one["results"][0])
             self.assertGreater(one["peak_gflops"], 0)
+        record = json.loads(self.tessera("bench 8x8x8:50,9x9x9 --threads 1 --seconds 0.001 --json").stdout)
+        self.assertEqual(len(record["results"][0]["groups"]), 51)
         shown = self.tessera(line + " --kind skinny").stdout
         self.assertIn("1x300x200", shown)
         self.assertNotIn("64x64x64", shown)
