@@ -49,6 +49,19 @@ std::string words_on_waves(const Story& story) {
   return text;
 }
 
+// What holds this product up, seen from the ridge.
+std::string pace(const Story& story) {
+  constexpr double kNoticeable = 0.05;
+  for (const CostTerm& term : story.plan.cost.terms) {
+    if (term.name == "memory" && term.seconds > kNoticeable * story.plan.cost.seconds) {
+      return "this product waits for memory";
+    }
+  }
+  return story.shared_intensity < story.ridge
+             ? "this product stays left of it, but memory keeps up with the rate of its kernel"
+             : "past it the multipliers set the pace, not the memory";
+}
+
 std::string words_on_stream(const Story& story) {
   const Decomposition& parts = story.plan.decomposition;
   const std::int64_t each = parts.iterations_per_worker;
@@ -123,11 +136,7 @@ std::string words_on_intensity(const Story& story) {
         "deliver still less: {}. ",
         intensity(story.shared_intensity));
   }
-  const bool bound = story.shared_intensity < story.ridge;
-  text += fmt::format("The ridge lies at {}: {}.", intensity(story.ridge),
-                      bound ? "this product stays left of it, and memory sets the pace"
-                            : "past it the multipliers set the pace, not the memory");
-  return text;
+  return text + fmt::format("The ridge lies at {}: {}.", intensity(story.ridge), pace(story));
 }
 
 std::vector<std::string> words_on_schedule(const Story& story) {
