@@ -14,6 +14,7 @@
 
 #include "core/catalogue.hpp"
 #include "cpu/cpuid.hpp"
+#include "cpu/direct.hpp"
 #include "cpu/recorder.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/tile_run.hpp"
@@ -34,7 +35,7 @@ Schedule effective_schedule(const Plan& plan) {
   return schedule;
 }
 
-const KernelCode& code_of(const Plan& plan) {
+const KernelCode& look_up_code(const Plan& plan) {
   const KernelEntry* entry = find_kernel(plan.kernel);
   const KernelCode* code = find_code(plan.kernel);
   if (entry == nullptr || code == nullptr) {
@@ -56,11 +57,28 @@ const KernelCode& code_of(const Plan& plan) {
   return *code;
 }
 
-int threads_for(const Plan& plan, const Partition& partition, int wanted) {
-  if (wanted < 0) {
-    throw Error(ErrorCode::invalid_argument, "threads", "be at least 0", std::to_string(wanted),
-                "pass 0 for the machine's default");
+// Plans of small products come by often, and looking a name up in two lists takes as long as the
+// smallest.
+const KernelCode& code_of(const Plan& plan) {
+  struct Last {
+    std::string kernel;
+    GemmTypes types;
+    const KernelCode* code = nullptr;
+  };
+  thread_local Last last;
+  if (last.code == nullptr || last.kernel != plan.kernel || last.types != plan.problem.types) {
+    last = {plan.kernel, plan.problem.types, &look_up_code(plan)};
   }
+  return *last.code;
+}
+
+void check_threads(int wanted) {
+  if (wanted >= 0) return;
+  throw Error(ErrorCode::invalid_argument, "threads", "be at least 0", std::to_string(wanted),
+              "pass 0 for the machine's default");
+}
+
+int threads_for(const Plan& plan, const Partition& partition, int wanted) {
   if (partition.workers <= 1 || flops_of(plan.problem) < kFlopsWorthThreads) return 1;
   // Always the same number, also where there are fewer workers: libgomp ends a team's threads when
   // the next team is smaller and starts them anew for a larger one, which takes 200 µs with 16
@@ -107,6 +125,11 @@ std::size_t workspace_bytes(const Plan& plan) {
 
 void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
   const KernelCode& code = code_of(plan);
+  check_threads(options.threads);
+  if (groups.size() == 1 && options.trace == nullptr && options.workspace == nullptr &&
+      run_directly(plan, code, groups.front())) {
+    return;
+  }
   const HostIterationSpace space(plan.problem.groups, plan.tile);
   const Partition partition = make_partition(effective_schedule(plan), space);
   const int threads = threads_for(plan, partition, options.threads);
