@@ -72,7 +72,8 @@ __device__ inline void write_tile(const typename Shared::Accumulator* output, co
   const std::int64_t index_step = row_step * group.c_row_stride + col_step * group.c_col_stride;
   const auto* const sums = output + first_row * Shared::kOutputStride + first_col;
   const int sum_step = row_step * Shared::kOutputStride + col_step;
-#pragma unroll 4
+  // Without transcendental functions a few elements at a time.
+#pragma unroll(kPlain ? 4 : 1)
   for (int i = 0; i < steps; ++i) {
     const std::int64_t row = row0 + i * row_step;
     const std::int64_t col = col0 + i * col_step;
@@ -94,7 +95,6 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
     const __grid_constant__ KernelArguments arguments) {
   constexpr GeneralConfig kConfig = Multiply::kConfig;
   using Accumulator = typename Multiply::Accumulator;
-  using Value = EpilogueType<Accumulator>;
   using Shared = GeneralShared<Multiply>;
   using A = typename Multiply::A;
   using B = typename Multiply::B;
@@ -105,9 +105,6 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
   extern __shared__ __align__(128) char shared[];
   const int thread = static_cast<int>(threadIdx.x);
   const EpilogueArguments& epilogue = arguments.epilogue;
-  const EpilogueScalars<Value> scalars(epilogue);
-  const bool is_plain = !scalars.reads_c && epilogue.bias == BiasAxis::none &&
-                        epilogue.activation == Activation::none;
 
   // In shared memory, not in registers: read once per k-block, while the sums need the registers.
   __shared__ OperandWalk a_walk;
@@ -135,20 +132,21 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
       TileCopy<B, kThreads>::start(stage + A::kBytes, b_walk, k0, thread);
     };
 
+    // The first kStages − 1 rounds only load: one copy of the loading code serves both.
 #pragma unroll 1
-    for (int ahead = 0; ahead < kStages - 1; ++ahead) {
-      if (item.k_begin + ahead < item.k_end) load(item.k_begin + ahead);
-      ptx::copy_async_commit();
-    }
-#pragma unroll 1
-    for (int iteration = item.k_begin; iteration < item.k_end; ++iteration) {
-      ptx::copy_async_wait<kStages - 2>();
-      // The stage to be multiplied is there for all threads, and the one to be loaded is free.
-      __syncthreads();
+    for (int iteration = item.k_begin - (kStages - 1); iteration < item.k_end; ++iteration) {
+      if (iteration >= item.k_begin) {
+        ptx::copy_async_wait<kStages - 2>();
+        // The stage to be multiplied is there for all threads, and the one to be loaded is free.
+        __syncthreads();
+      }
       if (iteration + kStages - 1 < item.k_end) load(iteration + kStages - 1);
       ptx::copy_async_commit();
-      const char* const stage = shared + (iteration - item.k_begin) % kStages * Shared::kStageBytes;
-      Multiply::block(stage, stage + A::kBytes, sum, thread);
+      if (iteration >= item.k_begin) {
+        const char* const stage =
+            shared + (iteration - item.k_begin) % kStages * Shared::kStageBytes;
+        Multiply::block(stage, stage + A::kBytes, sum, thread);
+      }
     }
     ptx::copy_async_wait<0>();
   };
@@ -162,6 +160,9 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
     });
     __syncthreads();
 
+    const EpilogueScalars<EpilogueType<Accumulator>> scalars(epilogue);
+    const bool is_plain = !scalars.reads_c && epilogue.bias == BiasAxis::none &&
+                          epilogue.activation == Activation::none;
     with_c_type<Accumulator>(epilogue.c_type, [&]<ElementType kC>() {
       if (is_plain) {
         write_tile<kC, true, Shared, kConfig>(output, item, group, epilogue, scalars, thread);
