@@ -35,6 +35,8 @@ struct KernelEntry {
   // GPU: shared memory of a block beside its stages (plan/scratchpad.hpp adds them up).
   std::int64_t epilogue_bytes = 0;
   KernelSpeed speed;
+  // CPU: whether it can read operands where they lie; other rows pack whatever the tile says.
+  bool reads_in_place = false;
 };
 
 // All kernels, best first within a device; the reference ends the list.

@@ -41,7 +41,8 @@ constexpr KernelEntry sm90(std::string_view name, ElementType type, const TileCo
           .needs_tma = true,
           .wins_at = wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
-          .speed = speed};
+          .speed = speed,
+          .reads_in_place = false};
 }
 
 // The kernel with ordinary loads: any strides, any alignment, any GPU from sm_80 on.
@@ -55,7 +56,8 @@ constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, 
           .b = b,
           .tile = {.block_m = block_m, .block_n = block_n, .block_k = block_k, .stages = stages},
           .wins_at = wins_at,
-          .speed = speed};
+          .speed = speed,
+          .reads_in_place = false};
 }
 
 constexpr std::string_view kGeneralWins = "operands that TMA cannot take, and GPUs before Hopper";

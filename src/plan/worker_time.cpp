@@ -17,17 +17,11 @@ constexpr double kExposedAccumulation = 0.3;
 // ps/byte, 2026-11.
 constexpr double kPackingFromL2 = 0.2;
 
-// A strip of a B in place walks rows that lie a row's stride apart. Beyond this many bytes of
-// address space each row costs a look-up in the second-level TLB ...
-constexpr double kTlbReach = 256.0 * 1024;
-// ... which makes a byte read in place so much of a byte packed. Zen 4: 12 ps/byte, 2026-11.
-constexpr double kTlbMiss = 0.13;
-// And a B far larger than L2 comes in at the pace of single cache lines: nearly as dear as packing
-// it, the more so where each row is on pages of its own. Zen 4: 60 and 85 ps/byte, 2026-11.
-constexpr double kStreamedInPlace = 0.6;
-constexpr double kStreamedFarApart = 0.9;
-constexpr double kFarApart = 8.0 * 1024;
-constexpr double kHeldOfB = 4;  // times L2
+// A byte of B read in place against one packed from memory: the first strip of rows waits for it,
+// however few rows there are, and each further strip misses some TLB entries. Zen 4, n = k = 4096,
+// 2026-11: 38 and 5 against 95 ps/byte.
+constexpr double kFirstInPlace = 0.4;
+constexpr double kAgainInPlace = 0.05;
 
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
 // register tile is faster, but not below a third: then too few accumulators are in flight to cover
@@ -52,8 +46,6 @@ struct Block {
   double depth = 0;
   bool a_in_place = false;
   bool b_in_place = false;
-  double b_stride = 0;  // bytes from row to row of B, taken to be dense
-  double b_bytes = 0;   // of the whole product's B
   int a_size = 0;
   int b_size = 0;
 };
@@ -72,30 +64,27 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.b_in_place = facing.b_in_place;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
-  block.b_stride = n * block.b_size;
-  block.b_bytes = k * block.b_stride;
   return block;
 }
 
+// Share of operands that does not come from L2.
+double share_beyond_l2(const Machine& machine, double footprint) {
+  return std::max(0.0,
+                  1 - static_cast<double>(machine.scratchpad_bytes) / std::max(footprint, 1.0));
+}
+
 // Seconds to read B where it lies, beyond what packed panels take.
-double reading_in_place(const Block& block, const Machine& machine, int mr) {
+double reading_in_place(const Block& block, const Machine& machine, int mr, double footprint) {
   const double bytes = block.depth * block.cols * block.b_size;
-  const bool streams = block.b_bytes > kHeldOfB * static_cast<double>(machine.scratchpad_bytes);
-  const bool misses_tlb = block.b_stride * block.depth > kTlbReach;
-  double passes = std::ceil(block.rows / mr);
-  double share = 0;
-  if (streams) {
-    share = block.b_stride > kFarApart ? kStreamedFarApart : kStreamedInPlace;
-    passes -= 1;
-  }
-  if (misses_tlb) share += kTlbMiss * passes;
-  return share * bytes * machine.cost.pack_seconds_per_byte;
+  const double strips = std::ceil(block.rows / mr);
+  return (kFirstInPlace + kAgainInPlace * (strips - 1)) * share_beyond_l2(machine, footprint) *
+         bytes * machine.cost.pack_seconds_per_byte;
 }
 
 double packing(const Block& block, const Machine& machine, double footprint) {
-  const double in_l2 =
-      std::min(1.0, static_cast<double>(machine.scratchpad_bytes) / std::max(footprint, 1.0));
-  const double per_byte = machine.cost.pack_seconds_per_byte * (1 - (1 - kPackingFromL2) * in_l2);
+  const double per_byte =
+      machine.cost.pack_seconds_per_byte *
+      (kPackingFromL2 + (1 - kPackingFromL2) * share_beyond_l2(machine, footprint));
   const double a_bytes = block.a_in_place ? 0 : block.rows * block.depth * block.a_size;
   const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
   return (a_bytes + b_bytes) * per_byte;
@@ -184,7 +173,8 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   time.arithmetic = 2 * effective_rows(block.rows, tile.mr) *
                     effective_columns(block.cols, tile.nr) * block.depth / rate;
   time.packing = packing(block, machine, footprint);
-  if (block.b_in_place) time.packing += reading_in_place(block, machine, std::max(tile.mr, 1));
+  if (block.b_in_place)
+    time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint);
   const double accumulating =
       grid.k > 1 && !in_scratchpad
           ? kExposedAccumulation * 2 * accumulators / worker_cache_rate(machine)
