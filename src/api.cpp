@@ -71,14 +71,18 @@ void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
   plan_and_run("grouped_gemm", key, groups, options);
 }
 
-void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
-          const Epilogue& epilogue, ConstVectorView bias, const RunOptions& options) {
-  const Operands operands{a, b, c, bias};
+void gemm(double alpha, const Operands& operands, double beta, const Epilogue& epilogue,
+          const RunOptions& options) {
   const CheckedGroup checked = check_single(operands, alpha, beta, epilogue);
   const ProblemKey key{options.device, checked.types, {&checked.shape, 1},
                        checked.a,      checked.b,     checked.c,
                        alpha,          beta,          epilogue};
   plan_and_run("gemm", key, {&operands, 1}, options);
+}
+
+void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
+          const Epilogue& epilogue, ConstVectorView bias, const RunOptions& options) {
+  gemm(alpha, {a, b, c, bias}, beta, epilogue, options);
 }
 
 int device_count() {

@@ -279,8 +279,8 @@ int tessera_version_number(void) {
 tessera_status tessera_gemm(double alpha, tessera_const_matrix a, tessera_const_matrix b,
                             double beta, tessera_matrix c, const tessera_run_options* options) {
   return guarded([&] {
-    tessera::gemm(alpha, view_of(a, "A's type"), view_of(b, "B's type"), beta,
-                  view_of(c, "C's type"), {}, {}, run_options_of(options));
+    tessera::gemm(alpha, {view_of(a, "A's type"), view_of(b, "B's type"), view_of(c, "C's type")},
+                  beta, {}, run_options_of(options));
   });
 }
 

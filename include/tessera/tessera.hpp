@@ -59,6 +59,8 @@ TESSERA_API std::size_t workspace_bytes(const Plan& plan);
 TESSERA_API void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,
                       const Epilogue& epilogue = {}, ConstVectorView bias = {},
                       const RunOptions& options = {});
+TESSERA_API void gemm(double alpha, const Operands& operands, double beta,
+                      const Epilogue& epilogue = {}, const RunOptions& options = {});
 
 // Many products of any sizes in one schedule.
 TESSERA_API void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,

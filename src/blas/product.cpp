@@ -12,12 +12,11 @@ namespace tessera::blas {
 namespace {
 
 Operands operands_of(const Product& p) {
-  const std::int64_t a_rows = p.transpose_a ? p.k : p.m;
-  const std::int64_t b_rows = p.transpose_b ? p.n : p.k;
-  const ConstMatrixView a{p.a, a_rows, p.m + p.k - a_rows, 1, p.lda, p.types.a};
-  const ConstMatrixView b{p.b, b_rows, p.n + p.k - b_rows, 1, p.ldb, p.types.b};
-  return {p.transpose_a ? a.transposed() : a, p.transpose_b ? b.transposed() : b,
-          MatrixView{p.c, p.m, p.n, 1, p.ldc, p.types.c}};
+  const std::int64_t a_row_stride = p.transpose_a ? p.lda : 1;
+  const std::int64_t b_row_stride = p.transpose_b ? p.ldb : 1;
+  return {{p.a, p.m, p.k, a_row_stride, p.transpose_a ? 1 : p.lda, p.types.a},
+          {p.b, p.k, p.n, b_row_stride, p.transpose_b ? 1 : p.ldb, p.types.b},
+          {p.c, p.m, p.n, 1, p.ldc, p.types.c}};
 }
 
 // What the BLAS standard calls a quick return: C stays as it is.
@@ -87,9 +86,8 @@ int first_wrong_argument(const Product& p) {
 
 void multiply(const Product& p) noexcept {
   if (has_no_effect(p)) return;
-  const Operands o = operands_of(p);
   try {
-    gemm(p.alpha, o.a, o.b, p.beta, o.c);
+    gemm(p.alpha, operands_of(p), p.beta);
   } catch (const std::exception&) {
     multiply_plainly(p);
   }
