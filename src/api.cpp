@@ -1,13 +1,13 @@
 // The public calls: check, plan, and hand over to the backend that the plan was made for. Next hop:
 // cpu/run.cpp or cuda/run.cu.
 #include "core/environment.hpp"
-#include "core/log.hpp"
 #include "core/validate.hpp"
 #include "cpu/run.hpp"
 #include "cuda/device_machine.hpp"
 #include "cuda/run.hpp"
 #include "dispatch_line.hpp"
 #include "plan_cache.hpp"
+#include "tessera/log.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {

@@ -18,4 +18,13 @@ using LogFunction = std::function<void(std::string_view line)>;
 // way in another thread may still reach the former receiver.
 TESSERA_API void set_log(LogFunction receiver);
 
+enum class LogTopic {
+  dispatch,  // which path a call took, and why
+};
+
+// For what is built on the library and has something to say in its manner: whether anyone listens
+// (one atomic load, so that silence costs nothing), and a line for whoever does.
+TESSERA_API bool is_logged(LogTopic topic);
+TESSERA_API void log_line(std::string_view line);
+
 }  // namespace tessera

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <exception>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "tessera/log.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::blas {
@@ -63,6 +65,16 @@ void multiply_plainly(const Product& p) {
   }
 }
 
+// Also a wrong TESSERA_THREADS ends here, and would else be seen in the time alone.
+void say_refusal(const std::exception& error) noexcept {
+  try {
+    if (!is_logged(LogTopic::dispatch)) return;
+    log_line("BLAS: plain loops, for tessera refused: " + std::string(error.what()));
+  } catch (const std::exception&) {
+    // Saying it is a favour; the product is not.
+  }
+}
+
 }  // namespace
 
 Product transposed(const Product& p) {
@@ -88,7 +100,8 @@ void multiply(const Product& p) noexcept {
   if (has_no_effect(p)) return;
   try {
     gemm(p.alpha, operands_of(p), p.beta);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    say_refusal(error);
     multiply_plainly(p);
   }
 }
@@ -102,7 +115,8 @@ void multiply(std::span<const Product> products) noexcept {
     }
     if (groups.empty()) return;
     grouped_gemm(products.front().alpha, groups, products.front().beta);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    say_refusal(error);
     for (const Product& p : products) multiply(p);
   }
 }

@@ -1,4 +1,4 @@
-#include "core/log.hpp"
+#include "tessera/log.hpp"
 
 #include <atomic>
 #include <cstdio>

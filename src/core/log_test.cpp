@@ -1,5 +1,5 @@
 // Who hears the log, and what the environment says.
-#include "core/log.hpp"
+#include "tessera/log.hpp"
 
 #include <gtest/gtest.h>
 

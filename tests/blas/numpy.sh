@@ -29,6 +29,29 @@ for line in 'gemm 123x67x45 f32' 'gemm 123x67x45 f64'; do
     { echo "NumPy's matmul did not arrive as '$line':"; head -20 "$trace"; exit 1; }
 done
 
+# A process that has multiplied with several threads may fork; parent and children go on multiplying.
+LD_PRELOAD=$library timeout 100 "$python" - <<'PYTHON'
+import os
+
+import numpy
+
+a = numpy.ones((800, 800))
+for _ in range(2):
+    assert (a @ a)[0, 0] == 800
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if (a @ a)[0, 0] == 800 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+PYTHON
+
+# What tessera refuses is computed all the same, and says so where it is asked to.
+TESSERA_THREADS=none TESSERA_VERBOSE=dispatch LD_PRELOAD=$library "$python" - 2>"$trace" <<'PYTHON'
+import numpy
+
+assert (numpy.ones((20, 30)) @ numpy.ones((30, 40)) == 30).all()
+PYTHON
+grep -qF 'plain loops' "$trace" || { echo "a refusal was not logged"; cat "$trace"; exit 1; }
+
 if ! "$python" -c 'import scipy.linalg.blas' 2>/dev/null; then
   echo "SciPy: skipped, package python3-scipy is not installed"
   exit 0
