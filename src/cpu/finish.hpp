@@ -16,18 +16,6 @@
 namespace tessera::cpu {
 namespace {
 
-inline Finish sub_block(const Finish& finish, std::int64_t row, std::int64_t col) {
-  Finish sub = finish;
-  const std::int64_t offset = row * finish.row_stride + col * finish.col_stride;
-  sub.c = static_cast<unsigned char*>(finish.c) + offset * size_of(finish.c_type);
-  if (finish.bias_axis != BiasAxis::none) {
-    const std::int64_t along = finish.bias_axis == BiasAxis::row ? row : col;
-    sub.bias = static_cast<const unsigned char*>(finish.bias) +
-               along * finish.bias_stride * size_of(finish.bias_type);
-  }
-  return sub;
-}
-
 constexpr int kFinishWidth = 64;
 
 template <class Acc, class Element>

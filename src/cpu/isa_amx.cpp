@@ -136,12 +136,11 @@ struct CodeAmx {
     const TileConfiguration configuration;
     _tile_loadconfig(&configuration);
     const std::int64_t chunks = padded(task.depth) / kDepth;
-    const std::int64_t bytes = panel_bytes(task.depth);
     const auto* b = static_cast<const unsigned char*>(task.b.data);
-    for (std::int64_t col = 0; col < task.cols; col += kBlock, b += bytes) {
+    for (std::int64_t col = 0; col < task.cols; col += kBlock, b += task.b.panel_bytes) {
       const std::int64_t cols = task.cols - col < kBlock ? task.cols - col : kBlock;
       const auto* a = static_cast<const unsigned char*>(task.a.data);
-      for (std::int64_t row = 0; row < task.rows; row += kBlock, a += bytes) {
+      for (std::int64_t row = 0; row < task.rows; row += kBlock, a += task.a.panel_bytes) {
         const std::int64_t rows = task.rows - row < kBlock ? task.rows - row : kBlock;
         multiply_tiles_of<Multiply>(a, b, chunks, sums);
         const Acc* finished = sums;

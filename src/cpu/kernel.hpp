@@ -28,6 +28,7 @@ struct BlockOperand {
   bool in_place = false;
   std::int64_t along_stride = 0;  // in elements; in place only. B's is 1.
   std::int64_t depth_stride = 0;
+  std::int64_t panel_bytes = 0;  // from one packed panel to the next
 };
 
 // How sums become C: C ← activation(alpha·sum + beta·C + bias), converted to C's type.
@@ -44,6 +45,24 @@ struct Finish {
   ElementType bias_type = ElementType::f32;
   Activation activation = Activation::none;
 };
+
+namespace {
+
+// The part of the block that starts at (row, col). Internal linkage, because units of different
+// instruction sets compile it: no linker may fold them.
+inline Finish sub_block(const Finish& finish, std::int64_t row, std::int64_t col) {
+  Finish sub = finish;
+  const std::int64_t offset = row * finish.row_stride + col * finish.col_stride;
+  sub.c = static_cast<unsigned char*>(finish.c) + offset * size_of(finish.c_type);
+  if (finish.bias_axis != BiasAxis::none) {
+    const std::int64_t along = finish.bias_axis == BiasAxis::row ? row : col;
+    sub.bias = static_cast<const unsigned char*>(finish.bias) +
+               along * finish.bias_stride * size_of(finish.bias_type);
+  }
+  return sub;
+}
+
+}  // namespace
 
 // sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
 struct BlockTask {

@@ -61,13 +61,11 @@ struct Code {
   static void multiply(const BlockTask& task) {
     if constexpr (kInPlace) {
       if (task.a.in_place || task.b.in_place) {
-        multiply_tiles<Ops, MR, NV, true>(task, padded(task.depth), bytes_a(task.depth),
-                                          bytes_b(task.depth));
+        multiply_tiles<Ops, MR, NV, true>(task, padded(task.depth));
         return;
       }
     }
-    multiply_tiles<Ops, MR, NV, false>(task, padded(task.depth), bytes_a(task.depth),
-                                       bytes_b(task.depth));
+    multiply_tiles<Ops, MR, NV, false>(task, padded(task.depth));
   }
 
   // Behind each panel of B: the sums of its columns, times the offset that A was packed with.

@@ -36,6 +36,10 @@ struct MicroTask {
 constexpr std::int64_t kStepsPerFetch = 4;
 constexpr std::int64_t kStepsAfterFetch = 16;
 
+// B in place is fetched this many elements ahead along its rows, for the tiles to the right; with
+// few rows of C the processor's own streams keep up better alone.
+constexpr int kColumnsAhead = 128;
+
 template <class Ops, int MR, int NV, int Rows, int Vectors, bool InPlace>
 void micro(const MicroTask<Ops>& task) {
   using Vec = typename Ops::Vec;
@@ -69,6 +73,7 @@ void micro(const MicroTask<Ops>& task) {
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) {
         if constexpr (InPlace) {
+          if constexpr (Rows > 4) __builtin_prefetch(b + v * kLanes + kColumnsAhead);
           columns[v] = v == Vectors - 1 ? Ops::load_b(b + v * kLanes, task.mask)
                                         : Ops::load_b(b + v * kLanes);
         } else {
@@ -144,8 +149,7 @@ struct MicroTable {
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
 // the panels of A pass by.
 template <class Ops, int MR, int NV, bool InPlace>
-void multiply_tiles(const BlockTask& task, std::int64_t padded_depth, std::int64_t panel_bytes_a,
-                    std::int64_t panel_bytes_b) {
+void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   using Acc = typename Ops::Acc;
   constexpr int kWidth = NV * Ops::kLanes;
   alignas(64) Acc register_tile[MR * kWidth];
@@ -161,12 +165,13 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth, std::int64
 
   const auto* a_begin = static_cast<const unsigned char*>(task.a.data);
   const auto* b_panel = static_cast<const unsigned char*>(task.b.data);
-  if (task.a.in_place) {
-    panel_bytes_a = MR * task.a.along_stride * static_cast<std::int64_t>(sizeof(typename Ops::A));
-  }
-  if (task.b.in_place) {
-    panel_bytes_b = kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B));
-  }
+  const std::int64_t panel_bytes_a =
+      task.a.in_place
+          ? MR * task.a.along_stride * static_cast<std::int64_t>(sizeof(typename Ops::A))
+          : task.a.panel_bytes;
+  const std::int64_t panel_bytes_b =
+      task.b.in_place ? kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B))
+                      : task.b.panel_bytes;
 
   for (std::int64_t col = 0; col < task.cols; col += kWidth, b_panel += panel_bytes_b) {
     const std::int64_t cols = task.cols - col < kWidth ? task.cols - col : kWidth;

@@ -39,6 +39,16 @@ struct PanelSizes {
 };
 PanelSizes panel_sizes(const Launch& launch);
 
+// How an item of one product walks its block: rows of A packed at a time, columns of B at a time,
+// and whether all of B's block is kept for further pieces of A or the next item.
+struct Blocking {
+  std::int64_t depth = 0;  // of a full block
+  std::int64_t rows = 0;   // mc
+  std::int64_t cols = 0;
+  std::int64_t step = 0;  // of k, at a time; less than a block's depth only with B in place
+  bool keeps_b = false;
+};
+
 class TileRunner {
  public:
   // `memory`: sizes.total() bytes, aligned to a cache line, for this thread alone. `clock` is told
@@ -62,7 +72,11 @@ class TileRunner {
   void multiply_block(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
                       BlockTask task, const Finish& finish, bool finishes);
   BlockOperand block_of_a(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
-                          std::int64_t depth, std::int64_t first_row, std::int64_t rows);
+                          std::int64_t depth, std::int64_t from, std::int64_t first_row,
+                          std::int64_t rows);
+  BlockOperand block_of_b(const TileExtent& tile, std::int64_t iteration, std::int64_t depth,
+                          std::int64_t from, std::int64_t first_col, std::int64_t cols,
+                          bool is_held);
   Finish finish_of(const TileExtent& tile, bool scaled) const;
   void fix_up(const WorkItem& item, const TileExtent& tile);
   unsigned char* slot(const WorkItem& item, std::int32_t peer) const;
@@ -74,6 +88,7 @@ class TileRunner {
   unsigned char* sums_;
   std::int32_t group_ = -1;
   Product product_;
+  Blocking blocking_;
   Held held_a_;
   Held held_b_;
 };
