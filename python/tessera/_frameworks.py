@@ -101,6 +101,8 @@ class Framework:
 
 class _Torch(Framework):
     def readable(self, array: Any) -> Any:
+        if array.requires_grad:
+            _refuse_gradient()
         strides = array.stride()
         if 0 in strides and array.numel() > 0:
             array = array.contiguous()
@@ -192,6 +194,17 @@ def framework_of(array: Any) -> Framework:
             break
     _FRAMEWORK_OF_TYPE[kind] = found
     return found
+
+
+def _refuse_gradient() -> None:
+    """A result without its gradient would go unnoticed."""
+    import torch
+
+    if torch.is_grad_enabled():
+        raise InvalidArgumentError(
+            "tensor: must need no gradient; given one with requires_grad; use tessera.torch, whose "
+            "operators have gradients, or detach it"
+        )
 
 
 def _torch_memory(tensor: Any, strides: tuple[int, ...]) -> Memory:

@@ -27,7 +27,8 @@ def gemm(
     alpha: float = 1.0,
 ) -> Tensor:
     """activation(alpha · a @ b + bias) of (m, k) and (k, n), each perhaps a batch; bias is (n)."""
-    return _products.gemm(a, b, bias=bias, activation=activation, alpha=alpha)
+    bias = None if bias is None else bias.detach()
+    return _products.gemm(a.detach(), b.detach(), bias=bias, activation=activation, alpha=alpha)
 
 
 @gemm.register_fake
@@ -91,6 +92,7 @@ def grouped_gemm(a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
     ``ends`` are cumulative sizes, integers that never fall; the host reads them, so on a GPU keep
     them on the CPU where waiting for the stream would hurt. Rows past the last end become 0.
     """
+    a, b = a.detach(), b.detach()
     result = a.new_empty((a.shape[0], b.shape[2]))
     slices = _slices(ends, b.shape[0], a.shape[0])
     _products.grouped_gemm(
@@ -113,6 +115,7 @@ def _(a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
 @torch.library.custom_op("tessera::grouped_weight_gradient", mutates_args=())
 def grouped_weight_gradient(a: Tensor, y: Tensor, ends: Tensor) -> Tensor:
     """a[rows of g]ᵀ @ y[rows of g] for every group: (groups, k, n). A group with no rows gets 0."""
+    a, y = a.detach(), y.detach()
     result = a.new_empty((ends.shape[0], a.shape[1], y.shape[1]))
     slices = _slices(ends, ends.shape[0], a.shape[0])
     _products.grouped_gemm(

@@ -31,6 +31,14 @@ def test_tensors_come_back_as_they_came(device, dtype):
     assert tessera.gemm(a, b, out=out) is out
 
 
+def test_a_gradient_is_not_lost_in_silence(device):
+    a = normal(3, 3, device=device, grad=True)
+    with pytest.raises(tessera.InvalidArgumentError, match="tessera.torch"):
+        tessera.gemm(a, a)
+    with torch.no_grad():
+        torch.testing.assert_close(tessera.gemm(a, a), a @ a)
+
+
 def test_the_current_stream_is_used(device):
     if device == "cpu":
         pytest.skip("the CPU has no streams")
