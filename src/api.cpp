@@ -27,8 +27,17 @@ void say_path(std::string_view call, const FoundPlan& found) {
   log_line(dispatch_line(call, *plan, origin));
 }
 
+void refuse_packed(std::span<const Operands> groups) {
+  for (const Operands& operands : groups) {
+    if (operands.packed_b == nullptr) continue;
+    throw Error(ErrorCode::unsupported, "packed_b", "be null for a GPU", "a packed matrix",
+                "pass B itself, in device memory");
+  }
+}
+
 void run_on_backend(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
   if (plan.machine.kind == MachineKind::gpu) {
+    refuse_packed(groups);
     cuda::run_plan(plan, groups, options);
   } else if (options.threads != 0 || default_threads() == 0) {
     cpu::run_plan(plan, groups, options);

@@ -76,12 +76,17 @@ TESSERA_API Problem dense_problem(GemmShape shape, GemmTypes types = {});
 // 2·m·n·k summed over the groups.
 TESSERA_API double flops_of(const Problem& problem);
 
+class PackedMatrix;  // packed.hpp
+
 // The data of one group. C is read only where beta ≠ 0, and must not overlap A, B or the bias.
 struct Operands {
   ConstMatrixView a;
   ConstMatrixView b;
   MatrixView c;
   ConstVectorView bias = {};
+  // On a CPU, B as pack_b left it; then b says its shape and type, and its data is not read and may
+  // be null.
+  const PackedMatrix* packed_b = nullptr;
 };
 
 // The Problem that the given operands pose. Throws Error(invalid_argument) where shapes, types,

@@ -16,6 +16,7 @@
 #include "tessera/export.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/matrix_view.hpp"
+#include "tessera/packed.hpp"
 #include "tessera/plan.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/schedule.hpp"

@@ -182,7 +182,7 @@ CheckedGroup check_group(const Operands& o, double alpha, const Epilogue& epilog
   const GemmShape shape{o.c.rows, o.c.cols, o.a.cols};
   const bool product_needed = alpha != 0 && shape.m > 0 && shape.n > 0;
   check_view(named("A"), o.a, product_needed);
-  check_view(named("B"), o.b, product_needed);
+  check_view(named("B"), o.b, product_needed && o.packed_b == nullptr);
   check_view(named("C"), o.c, true);
   const GemmTypes types{o.a.type, o.b.type, o.c.type};
   check_bias(named("bias"), o.bias, epilogue, shape, types);

@@ -8,6 +8,7 @@
 #include "core/block_spec.hpp"
 #include "cpu/kernel.hpp"
 #include "schedule/work_item.hpp"
+#include "tessera/packed.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/tile_config.hpp"
 
@@ -32,6 +33,7 @@ struct Product {
   bool turned = false;
   bool a_in_place = false;
   bool b_in_place = false;
+  const PackedMatrix* packed_b = nullptr;
 
   std::int64_t depth() const { return a.cols; }
 
@@ -62,7 +64,9 @@ inline bool is_better_turned(const Operands& operands, const KernelCode& code) {
 inline Product product_of(const Operands& operands, const TileConfig& tile,
                           const Epilogue& epilogue, const KernelCode& code) {
   Product product;
-  product.turned = is_better_turned(operands, code);
+  // A packed B stays B.
+  product.packed_b = operands.packed_b;
+  product.turned = product.packed_b == nullptr && is_better_turned(operands, code);
   product.epilogue = epilogue;
   product.bias = operands.bias;
   TileConfig turned_tile = tile;
@@ -84,6 +88,7 @@ inline Product product_of(const Operands& operands, const TileConfig& tile,
   product.specs = operand_specs(turned_tile);
   product.a_in_place = turned_tile.a_in_place && product.code->reads_in_place;
   product.b_in_place = turned_tile.b_in_place && product.code->reads_in_place &&
+                       product.packed_b == nullptr &&
                        (product.b.col_stride == 1 || product.b.cols == 1);
   return product;
 }

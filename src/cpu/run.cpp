@@ -15,6 +15,7 @@
 #include "core/catalogue.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/direct.hpp"
+#include "cpu/packed_layout.hpp"
 #include "cpu/recorder.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/tile_run.hpp"
@@ -55,21 +56,6 @@ const KernelCode& look_up_code(const Plan& plan) {
                 plan.kernel, "plan again for these types");
   }
   return *code;
-}
-
-// Plans of small products come by often, and looking a name up in two lists takes as long as the
-// smallest.
-const KernelCode& code_of(const Plan& plan) {
-  struct Last {
-    std::string kernel;
-    GemmTypes types;
-    const KernelCode* code = nullptr;
-  };
-  thread_local Last last;
-  if (last.code == nullptr || last.kernel != plan.kernel || last.types != plan.problem.types) {
-    last = {plan.kernel, plan.problem.types, &look_up_code(plan)};
-  }
-  return *last.code;
 }
 
 void check_threads(int wanted) {
@@ -117,6 +103,21 @@ void attach_workspace(Launch& launch, const RunOptions& options) {
 
 }  // namespace
 
+// Plans of small products come by often, and looking a name up in two lists takes as long as the
+// smallest.
+const KernelCode& code_of(const Plan& plan) {
+  struct Last {
+    std::string kernel;
+    GemmTypes types;
+    const KernelCode* code = nullptr;
+  };
+  thread_local Last last;
+  if (last.code == nullptr || last.kernel != plan.kernel || last.types != plan.problem.types) {
+    last = {plan.kernel, plan.problem.types, &look_up_code(plan)};
+  }
+  return *last.code;
+}
+
 std::size_t workspace_bytes(const Plan& plan) {
   const HostIterationSpace space(plan.problem.groups, plan.tile);
   const Partition partition = make_partition(effective_schedule(plan), space);
@@ -126,6 +127,7 @@ std::size_t workspace_bytes(const Plan& plan) {
 void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
   const KernelCode& code = code_of(plan);
   check_threads(options.threads);
+  for (const Operands& operands : groups) check_packed(plan, code, operands);
   if (groups.size() == 1 && options.trace == nullptr && options.workspace == nullptr &&
       run_directly(plan, code, groups.front())) {
     return;

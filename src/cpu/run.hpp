@@ -16,4 +16,8 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
 // Of what the threads share. Each thread also keeps packed panels of its own (workspace.hpp).
 std::size_t workspace_bytes(const Plan& plan);
 
+// The plan's kernel. Throws Error as run_plan does.
+struct KernelCode;
+const KernelCode& code_of(const Plan& plan);
+
 }  // namespace tessera::cpu

@@ -188,6 +188,37 @@ TEST_P(Kernels, OneRowAndOneColumn) {
   }
 }
 
+// Weights: packed once, multiplied by inputs of any number of rows, under plans that cut n
+// otherwise.
+TEST_P(Kernels, PackedAhead) {
+  const int nr = kernel().tile.nr;
+  std::uint64_t seed = 5000;
+  for (const bool column_major : {false, true}) {
+    const GemmShape largest{61, 3 * nr + 5, 131};
+    Product weights(types_of(kernel()), largest, 0, Fill::normal, seed, {},
+                    {.column_major = column_major, .padding = 3});
+    Plan plan = plan_for(kernel(), types_of(kernel()), largest, {24, nr, 32}, kSchedules[0]);
+    const PackedMatrix packed = pack_b(plan, weights.operands().b);
+    for (const std::int64_t m : {1, 13, 61}) {
+      for (const Schedule& schedule : kSchedules) {
+        const GemmShape shape{m, largest.n, largest.k};
+        plan = plan_for(kernel(), types_of(kernel()), shape, {24, 2 * nr, 32}, schedule);
+        Product product(plan.problem.types, shape, 0, Fill::normal, seed++, {}, {},
+                        {.column_major = m == 13});
+        Operands operands = product.operands();
+        operands.b = weights.operands().b;
+        Operands without_b = operands;
+        without_b.b.data = nullptr;
+        without_b.packed_b = &packed;
+        cpu::run_plan(plan, {&without_b, 1}, {.threads = 2});
+        const std::vector<std::byte> from_packed = product.c.bytes();
+        cpu::run_plan(plan, {&operands, 1}, {.threads = 2});
+        ASSERT_EQ(from_packed, product.c.bytes()) << m << " rows, " << name_of(schedule.kind);
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, EveryEpilogue) {
   const bool integer = kernel().a == ElementType::i8 || kernel().a == ElementType::u8;
   std::uint64_t seed = 4000;
@@ -326,6 +357,25 @@ TEST(Run, RefusesWhatItCannotRun) {
   EXPECT_THROW(cpu::run_plan(stock.plan, {&operands, 1}, {}), Error);
   stock.plan.kernel = "cpu_scalar_f64";
   EXPECT_THROW(cpu::run_plan(stock.plan, {&operands, 1}, {}), Error);
+}
+
+TEST(Run, RefusesAForeignPacking) {
+  Stock stock;
+  Product product(stock.plan.problem.types, stock.shape, 0, Fill::normal, 4);
+  Operands operands = product.operands();
+  const PackedMatrix packed = pack_b(stock.plan, operands.b);
+  operands.packed_b = &packed;
+  EXPECT_NO_THROW(cpu::run_plan(stock.plan, {&operands, 1}, {}));
+  Plan other = stock.plan;
+  other.tile.block_k /= 2;
+  EXPECT_THROW(cpu::run_plan(other, {&operands, 1}, {}), Error);
+  other = stock.plan;
+  other.tile.block_n = 50;
+  EXPECT_THROW(cpu::run_plan(other, {&operands, 1}, {}), Error);
+  operands.b = operands.b.transposed();
+  EXPECT_THROW(cpu::run_plan(stock.plan, {&operands, 1}, {}), Error);
+  EXPECT_THROW(pack_b(stock.plan, {nullptr, 3, 3, 3, 1, ElementType::f32}), Error);
+  EXPECT_THROW(pack_b(stock.plan, {&operands, 3, 3, 3, 1, ElementType::f64}), Error);
 }
 
 TEST(Run, FromManyThreadsAndInsideAParallelRegion) {

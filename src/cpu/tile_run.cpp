@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/packed_layout.hpp"
 #include "schedule/fixup.hpp"
 
 namespace tessera::cpu {
@@ -81,7 +82,7 @@ PanelSizes panel_sizes(const Launch& launch) {
       const std::int64_t panels = blocking.rows / code.mr;
       sizes.a = std::max(sizes.a, line_up(panels * code.panel_bytes_a(blocking.depth)));
     }
-    if (launch.multiplies() && !product.b_in_place) {
+    if (launch.multiplies() && !product.b_in_place && product.packed_b == nullptr) {
       const std::int64_t cols = blocking.keeps_b ? block_cols : std::min(block_cols, blocking.cols);
       const std::int64_t panels = (cols + code.nr - 1) / code.nr;
       sizes.b = std::max(sizes.b, line_up(panels * code.panel_bytes_b(blocking.depth)));
@@ -203,6 +204,13 @@ BlockOperand TileRunner::block_of_b(const TileExtent& tile, std::int64_t iterati
   const std::int64_t k = iteration * product_.specs.b.block_rows;
   if (product_.b_in_place) {
     return {at(b, k + from, tile.col + first_col), true, 1, b.row_stride, 0};
+  }
+  if (product_.packed_b != nullptr) {
+    const PackedLayout layout = packed_layout(code, product_.specs.b.block_rows, b.rows, b.cols);
+    const auto* packed = static_cast<const unsigned char*>(product_.packed_b->data());
+    return {packed + layout.offset(iteration, (tile.col + first_col) / code.nr,
+                                   code.panel_bytes_b(depth)),
+            false, 0, 0, code.panel_bytes_b(depth)};
   }
   unsigned char* panels = b_panels_;
   if (blocking_.keeps_b) panels += first_col / code.nr * code.panel_bytes_b(depth);

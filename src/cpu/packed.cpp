@@ -1,0 +1,83 @@
+// Packs B ahead of the calls that use it, and checks that a call can.
+#include "tessera/packed.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "cpu/packed_layout.hpp"
+#include "cpu/run.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera {
+
+PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
+  const cpu::KernelCode& code = cpu::code_of(plan);
+  if (b.type != plan.problem.types.b) {
+    throw Error(ErrorCode::invalid_argument, "B",
+                "be of the plan's type " + std::string(name_of(plan.problem.types.b)),
+                std::string(name_of(b.type)), "convert it, or plan for its type");
+  }
+  const bool is_empty = b.rows <= 0 || b.cols <= 0;
+  if (is_empty || b.data == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "B", "have elements to pack",
+                is_empty ? "an empty matrix" : "a null pointer", "pass the matrix itself");
+  }
+
+  PackedMatrix packed;
+  packed.rows_ = b.rows;
+  packed.cols_ = b.cols;
+  packed.type_ = b.type;
+  packed.kernel_ = plan.kernel;
+  packed.block_k_ = plan.tile.block_k;
+  const cpu::PackedLayout layout = cpu::packed_layout(code, packed.block_k_, b.rows, b.cols);
+  constexpr std::size_t kCacheLine = 64;
+  packed.bytes_ =
+      (static_cast<std::size_t>(layout.bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
+  auto* memory = static_cast<unsigned char*>(std::aligned_alloc(kCacheLine, packed.bytes_));
+  if (memory == nullptr) {
+    throw Error(ErrorCode::out_of_memory, "memory",
+                "have room for " + std::to_string(packed.bytes_) + " bytes", "a failed allocation",
+                "pack fewer columns at a time");
+  }
+  packed.data_ = std::shared_ptr<const void>(memory, std::free);
+
+  const std::int64_t element = size_of(b.type);
+  for (std::int64_t iteration = 0; iteration < layout.iterations; ++iteration) {
+    const std::int64_t k = iteration * layout.panel.block_rows;
+    const auto* from = static_cast<const unsigned char*>(b.data) + k * b.row_stride * element;
+    code.pack_b(
+        {from, b.cols, std::min(layout.panel.block_rows, b.rows - k), b.col_stride, b.row_stride},
+        memory + layout.offset(iteration, 0, 0));
+  }
+  return packed;
+}
+
+namespace cpu {
+
+void check_packed(const Plan& plan, const KernelCode& code, const Operands& operands) {
+  const PackedMatrix* packed = operands.packed_b;
+  if (packed == nullptr) return;
+  const auto require = [](bool fulfilled, const std::string& requirement,
+                          const std::string& given) {
+    if (fulfilled) return;
+    throw Error(ErrorCode::invalid_argument, "packed_b", requirement, given,
+                "pack B for this plan, or plan with PackedMatrix's kernel and block_k");
+  };
+  const auto shape = [](std::int64_t rows, std::int64_t cols) {
+    return std::to_string(rows) + "×" + std::to_string(cols);
+  };
+  require(packed->rows() == operands.b.rows && packed->cols() == operands.b.cols,
+          "be " + shape(operands.b.rows, operands.b.cols) + ", as B",
+          shape(packed->rows(), packed->cols()));
+  require(packed->kernel() == plan.kernel, "be packed for " + plan.kernel, packed->kernel());
+  require(packed->block_k() == plan.tile.block_k,
+          "be packed with a block_k of " + std::to_string(plan.tile.block_k),
+          std::to_string(packed->block_k()));
+  require(plan.tile.block_n % code.nr == 0 || plan.tile.block_n >= operands.b.cols,
+          "be used with a block_n that is a multiple of " + std::to_string(code.nr),
+          std::to_string(plan.tile.block_n));
+}
+
+}  // namespace cpu
+}  // namespace tessera
