@@ -27,7 +27,8 @@ std::string bar_picture(const Bar& bar) {
     if (!(part.value > 0)) continue;
     const double x = across(at);
     const double width = across(at + part.value) - x;
-    const bool is_over = bar.limit > 0 && at + part.value > bar.limit * (1 + 1e-9);
+    const bool is_over =
+        bar.limit > 0 && !bar.limit_is_soft && at + part.value > bar.limit * (1 + 1e-9);
     svg.rect(x, top, std::max(width - 1, 0.5), kHigh,
              style_with_tip(is_over ? "over" : part.style,
                             part.name + "\n" + part.text + "\n" + percent(part.value / most)));

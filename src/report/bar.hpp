@@ -18,6 +18,7 @@ struct Bar {
   std::vector<BarPart> parts;
   // A mark on the bar, such as a limit; what lies past it is drawn as too much. 0: none.
   double limit = 0;
+  bool limit_is_soft = false;  // a cache's: past it nothing is refused
   std::string limit_text;
 };
 

@@ -161,6 +161,7 @@ void add_scratchpad(const Story& story, Page& page) {
   Bar bar{.description = "What the scratchpad holds",
           .parts = {},
           .limit = static_cast<double>(machine.scratchpad_bytes),
+          .limit_is_soft = machine.kind == MachineKind::cpu,
           .limit_text = scratchpad_name(machine) + " " +
                         bytes(static_cast<double>(machine.scratchpad_bytes))};
   for (int stage = 0; stage < use.stages; ++stage) {

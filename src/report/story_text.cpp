@@ -112,9 +112,11 @@ void print_scratchpad(const Story& story, Printer& out) {
   const ScratchpadUse& use = story.scratchpad;
   const Machine& machine = story.plan.machine;
   const auto limit = static_cast<double>(machine.scratchpad_bytes);
-  out.heading(fmt::format("Scratchpad: {} of {} of {} per worker",
-                          bytes(static_cast<double>(use.total())), bytes(limit),
-                          scratchpad_name(machine)));
+  const bool is_soft = machine.kind == MachineKind::cpu;
+  out.heading(fmt::format("Scratchpad: {} {} {} of {} per worker{}",
+                          bytes(static_cast<double>(use.total())), is_soft ? "beside" : "of",
+                          bytes(limit), scratchpad_name(machine),
+                          is_soft ? ", walked in pieces that fit" : ""));
   const double share = limit > 0 ? static_cast<double>(use.stage_bytes()) / limit : 0;
   const int shown = static_cast<int>(std::min<std::int64_t>(use.stages, kShownStages));
   for (int stage = 0; stage < shown; ++stage) {
@@ -127,6 +129,7 @@ void print_scratchpad(const Story& story, Printer& out) {
   if (use.epilogue_bytes > 0) {
     out.row("epilogue", bytes(static_cast<double>(use.epilogue_bytes)));
   }
+  if (is_soft) return;
   out.row("left", bytes(std::max(0.0, limit - static_cast<double>(use.total()))));
 }
 
