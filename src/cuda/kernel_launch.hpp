@@ -34,7 +34,10 @@ struct GroupOperands {
 };
 
 inline GroupOperands flatten(const Operands& operands) {
-  const auto& [a, b, c, bias] = operands;
+  const ConstMatrixView& a = operands.a;
+  const ConstMatrixView& b = operands.b;
+  const MatrixView& c = operands.c;
+  const ConstVectorView& bias = operands.bias;
   return {.a = a.data,
           .b = b.data,
           .c = c.data,

@@ -21,6 +21,7 @@
 #include "cuda/ptx/prefetch_tensor_map.cuh"
 #include "cuda/ptx/setmaxnreg.cuh"
 #include "cuda/ptx/smem_descriptor.cuh"
+#include "cuda/ptx/thread_in_block.cuh"
 #include "cuda/ptx/wgmma.cuh"
 #include "cuda/sm90_arguments.hpp"
 #include "cuda/sm90_config.hpp"
@@ -29,8 +30,8 @@
 namespace tessera::cuda {
 
 inline constexpr int kSharedBytesLimit = 232448;  // of a block on compute capability 9.0
-inline constexpr int kSupplyRegisters = 56;       // dispatcher and loader
-inline constexpr int kMultiplyRegisters = 224;
+inline constexpr int kSupplyRegisters = 72;       // dispatcher and loader
+inline constexpr int kMultiplyRegisters = 216;
 
 template <ElementType kType>
 struct Sm90Input;
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   constexpr int kColumns = kConfig.cols();
   constexpr int kSteps = kTile.block_k / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
-  constexpr int kPiecesInFlight = kColumns % 128 == 0 ? 16 : 8;
+  constexpr int kPiecesInFlight = kColumns <= 128 ? 16 : 4;
 
   static_assert(kConfig.rows() == kTile.warpgroups * kWarpgroupRows,
                 "every multiplier warpgroup computes 64 rows of its block's tile");
@@ -117,8 +118,9 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   ptx::let_next_kernel_start();
 
   const auto dispatch = [&] {
-    const IterationSpace space{header.tasks == nullptr ? &header.extent : header.extents,
-                               header.group_count, header.tiles, header.iterations};
+    IterationSpace& space = shared.space;
+    space = {header.tasks == nullptr ? &header.extent : header.extents, header.group_count,
+             header.tiles, header.iterations};
     ItemWriter<Storage> writer(shared);
     for (const WorkItem& item : items_of(space, header.partition, worker)) writer.announce(item);
     writer.close();
@@ -172,18 +174,23 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
 
   const auto multiply = [&] {
     const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
-    const int part = rank * kTile.warpgroups + warpgroup;
-    const FixupSpace fixup{
-        static_cast<std::byte*>(header.fixup.slots) + part * header.fixup_part_bytes,
-        header.fixup.counters + part * header.fixup_part_counters, header.fixup.counters_per_level};
+    // Taken apart from the header only when needed: registers are scarce during the main loop.
+    const auto own_fixup_space = [&]() -> FixupSpace {
+      const int part = rank * kTile.warpgroups + warpgroup;
+      return {static_cast<std::byte*>(header.fixup.slots) + part * header.fixup_part_bytes,
+              header.fixup.counters + part * header.fixup_part_counters,
+              header.fixup.counters_per_level};
+    };
     const auto any_of_warpgroup = [&](bool mine) {
       return ptx::barrier_any<kWarpgroupThreads>(1 + warpgroup, mine);
     };
-    const std::uint64_t first_a = ptx::matrix_descriptor<kA.swizzle_bytes()>(
-        shared.a[0] + warpgroup * kWarpgroupRows * kTile.block_k * kElementBytes, kA.slab_bytes(),
-        kA.descriptor_stride());
-    const std::uint64_t first_b = ptx::matrix_descriptor<kB.swizzle_bytes()>(
-        shared.b[0], kB.slab_bytes(), kB.descriptor_stride());
+    using DescriptorA =
+        ptx::MatrixDescriptor<kA.swizzle_bytes(), kA.slab_bytes(), kA.descriptor_stride()>;
+    using DescriptorB =
+        ptx::MatrixDescriptor<kB.swizzle_bytes(), kB.slab_bytes(), kB.descriptor_stride()>;
+    const std::uint32_t first_a = DescriptorA::low_half(
+        shared.a[0] + warpgroup * kWarpgroupRows * kTile.block_k * kElementBytes);
+    const std::uint32_t first_b = DescriptorB::low_half(shared.b[0]);
 
     float sums[kConfig.sums_per_thread()];
     RingCursor<kTile.stages> stage;
@@ -205,10 +212,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         ptx::wgmma_fence();
 #pragma unroll
         for (int step = 0; step < kSteps; ++step) {
-          const std::uint64_t a =
-              first_a + ((stage.slot * kA.bytes() + step * kA.step_bytes()) >> 4);
-          const std::uint64_t b =
-              first_b + ((stage.slot * kB.bytes() + step * kB.step_bytes()) >> 4);
+          const auto a = DescriptorA::at(first_a, stage.slot * kA.bytes() + step * kA.step_bytes());
+          const auto b = DescriptorB::at(first_b, stage.slot * kB.bytes() + step * kB.step_bytes());
           ptx::Wgmma<Input, kColumns, !kA.k_contiguous, !kB.k_contiguous>::multiply(
               sums, a, b, i > 0 || step > 0);
         }
@@ -224,12 +229,14 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       if (iterations > 0) release(previous);
     };
 
-    const auto finish = [&](const WorkItem& item, const Task& task) {
+    const auto finish = [&](const WorkItem& item) {
+      const Task task = task_of(item);
+      const int warp_of_tile = warp;
       const WarpTile tile{.row = static_cast<std::int64_t>(item.tile_m) * kTile.block_m +
-                                 rank * kConfig.rows() + warp * kStoreRows,
+                                 rank * kConfig.rows() + warp_of_tile * kStoreRows,
                           .col = static_cast<std::int64_t>(item.tile_n) * kTile.block_n,
-                          .staging = shared.staging[warp],
-                          .lane = lane};
+                          .staging = shared.staging[warp_of_tile],
+                          .lane = ptx::thread_in_block() % 32};
       if (header.store_by_tma) {
         see_tensor_map(task.maps.c);
         store_by_tma<Input, kColumns>(sums, static_cast<float>(header.epilogue.alpha), &task.maps.c,
@@ -240,17 +247,16 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     };
 
     for (const WorkItem& item : items_for_warp(shared)) {
-      const Task task = task_of(item);
       ptx::forget_registers(sums);
-      if (task.multiplies) {
+      if (task_of(item).multiplies) {
         accumulate(item.k_end - item.k_begin);
       } else {
 #pragma unroll
         for (float& sum : sums) sum = 0;
       }
-      if (item.is_whole_tile() ||
-          fix_up<kWarpgroupThreads, kPiecesInFlight>(item, fixup, sums, thread, any_of_warpgroup)) {
-        finish(item, task);
+      if (item.is_whole_tile() || fix_up<kWarpgroupThreads, kPiecesInFlight>(
+                                      item, own_fixup_space(), sums, thread, any_of_warpgroup)) {
+        finish(item);
       }
     }
     // Shared memory must outlive the stores that read it.

@@ -62,6 +62,7 @@ struct SharedStorage {
   alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled
   alignas(1024) std::byte staging[kConfig.consumer_warps()][kStagingBytesPerWarp];
   Sm90Header header;
+  IterationSpace space;  // the dispatcher's
   WorkItem items[kDispatchDepth];
   Barrier stage_full[kStages];
   Barrier stage_empty[kStages];
