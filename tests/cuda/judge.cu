@@ -45,7 +45,10 @@ __device__ double activation_of(Activation activation, double x) {
 
 __device__ Element element(const JudgeRequest& request, const Bound& bound, std::int64_t row,
                            std::int64_t col) {
-  const auto& [a, b, c, bias_view] = request.operands;
+  const ConstMatrixView& a = request.operands.a;
+  const ConstMatrixView& b = request.operands.b;
+  const MatrixView& c = request.operands.c;
+  const ConstVectorView& bias_view = request.operands.bias;
   double dot = 0;
   double magnitude = 0;
   if (request.alpha != 0) {
@@ -116,9 +119,9 @@ __global__ void explain_kernel(JudgeRequest request, Bound bound, std::int64_t a
 }  // namespace
 
 std::string judge(const JudgeRequest& request) {
-  const auto& [a, b, c, bias] = request.operands;
+  const MatrixView& c = request.operands.c;
   if (c.rows * c.cols == 0) return "";
-  const GemmTypes types{a.type, b.type, c.type};
+  const GemmTypes types{request.operands.a.type, request.operands.b.type, c.type};
   const Bound bound{unit_roundoff(accumulator_of(types)), unit_roundoff(types.c),
                     smallest_subnormal(types.c)};
 
