@@ -128,7 +128,7 @@ class HeaderParser {
     if (end == std::string_view::npos) {
       complain_.foreign("a header with " + printable(text_) + " where a plain name belongs");
     }
-    const std::string inside(text_.substr(1, end - 1));
+    std::string inside(text_.substr(1, end - 1));
     text_.remove_prefix(end + 1);
     return inside;
   }
