@@ -2,153 +2,37 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench/limits.hpp"
-#include "cli/cuda_device.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/compare.hpp"
+#include "cli/execution.hpp"
 #include "cli/npy.hpp"
 #include "cli/plan_text.hpp"
-#include "cli/progress.hpp"
 #include "cli/shape.hpp"
 #include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
-#include "cli/verify.hpp"
 #include "cli/workload.hpp"
-#include "core/catalogue.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {
 namespace {
 
-// Repetitions stop after this long, unless --repeat asks for them.
-constexpr double kPatienceSeconds = 2;
-constexpr int kDefaultRepeats = 3;
-
 struct Options {
   WorkloadOptions workload;
   MachineOptions machine;
   ScheduleOptions schedule;
+  ExecutionOptions execution;
   std::string plan_file;
-  int threads = 0;
-  int repeat = 0;
   bool check = false;
   bool compare = false;
   bool json = false;
 };
 
-struct Timing {
-  double seconds = 0;  // of the fastest repetition
-  int repeats = 0;
-};
-
-void check_runs_here(const Plan& plan) {
-  if (plan.machine.kind == MachineKind::gpu) return;
-  const Machine host = host_machine();
-  const KernelEntry* const kernel = find_kernel(plan.kernel);
-  if (kernel != nullptr && !architecture_runs(host.architecture, kernel->architecture)) {
-    throw Error(ErrorCode::unsupported, "kernel", "run on this processor, " + host.architecture,
-                fmt::format("{}, which needs {}", plan.kernel, kernel->architecture),
-                "leave --machine and --kernel out");
-  }
-}
-
 Plan plan_for(const Options& options, const Problem& problem) {
   if (!options.plan_file.empty()) return plan_from_json(read_text_file(options.plan_file));
   return make_plan(problem, machine_from(options.machine), plan_options_from(options.schedule));
-}
-
-// Runs until the repetitions are done; C holds the result of the last one.
-Timing run_on_cpu(const Options& options, const Plan& plan, Workload& workload) {
-  Timing timing;
-  const std::vector<Operands> operands = workload.operands();
-  const RunOptions run_options{.threads = options.threads};
-  const int repeats = options.repeat > 0 ? options.repeat : kDefaultRepeats;
-  const auto work = [&] {
-    double spent = 0;
-    while (timing.repeats < repeats && (options.repeat > 0 || spent < kPatienceSeconds)) {
-      for (Product& product : workload.products) product.restore_c();
-      const auto start = std::chrono::steady_clock::now();
-      run(plan, operands, run_options);
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      timing.seconds =
-          timing.repeats == 0 ? taken.count() : std::min(timing.seconds, taken.count());
-      spent += taken.count();
-      ++timing.repeats;
-    }
-  };
-  // How far a product has come cannot be asked, so the bar goes by the prediction.
-  Progress progress("multiplying, as predicted", plan.cost.seconds * repeats, "s");
-  const auto start = std::chrono::steady_clock::now();
-  call_interruptibly(work, [&] {
-    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - start;
-    progress.at(std::min(gone.count(), 0.99 * plan.cost.seconds * repeats));
-  });
-  return timing;
-}
-
-Timing run_on(const Options& options, const Plan& plan, Workload& workload) {
-  if (plan.machine.kind == MachineKind::cpu) return run_on_cpu(options, plan, workload);
-  const int repeats = options.repeat > 0 ? options.repeat : kDefaultRepeats;
-  return {run_on_cuda(plan, workload, repeats), repeats};
-}
-
-// The worst of all products; fails with the first that fails.
-Verification verify_all(const Options& options, const Plan& plan, Workload& workload) {
-  Verification total{true, "", 0, ""};
-  Progress progress("verifying", static_cast<double>(workload.products.size()), "products");
-  for (std::size_t g = 0; g < workload.products.size(); ++g) {
-    Product& product = workload.products[g];
-    VerifyOptions verify_options;
-    verify_options.alpha = workload.alpha;
-    verify_options.beta = workload.beta;
-    verify_options.activation = workload.epilogue.activation;
-    // No tile is in more pieces than it has iterations.
-    const std::int64_t k = plan.problem.groups[g].k;
-    verify_options.contributors = (k + plan.tile.block_k - 1) / plan.tile.block_k;
-    verify_options.seed = options.workload.seed;
-    const Verification one = verify(product.operands(), product.c_before.view(), verify_options);
-    total.method = one.method;
-    total.worst = std::max(total.worst, one.worst);
-    if (!one.passed) {
-      total.passed = false;
-      total.failure = fmt::format("product {}: {}", g, one.failure);
-      return total;
-    }
-    progress.at(static_cast<double>(g + 1));
-  }
-  if (workload.products.size() > 1) {
-    total.method = fmt::format("{} products, each by its size", workload.products.size());
-  }
-  return total;
-}
-
-int threads_of(const Options& options, const Plan& plan) {
-  return options.threads > 0 ? options.threads : plan.machine.workers;
-}
-
-struct Speed {
-  double flops_per_second = 0;
-  bench::PeakMeasurement peak;  // of the machine, with as many threads
-
-  double share() const {
-    return peak.flops_per_second > 0 ? flops_per_second / peak.flops_per_second : 0;
-  }
-};
-
-Speed speed_of(const Options& options, const Plan& plan, const Timing& timing) {
-  Speed speed;
-  if (timing.seconds > 0) speed.flops_per_second = flops_of(plan.problem) / timing.seconds;
-  if (plan.machine.kind == MachineKind::cpu) {
-    speed.peak = bench::measure_peak(plan.problem.types.a, threads_of(options, plan));
-  } else {
-    speed.peak = {plan.machine.peak(plan.problem.types.a) * plan.machine.workers, "described"};
-  }
-  return speed;
 }
 
 std::string speed_text(const Speed& speed, const Timing& timing) {
@@ -164,105 +48,108 @@ std::string check_text(const Verification& check) {
                       : "FAILED: " + check.failure;
 }
 
-nlohmann::json to_json(const Verification& check) {
-  return {{"passed", check.passed},
-          {"method", check.method},
-          {"largest_error_over_bound", check.worst},
-          {"failure", check.failure}};
-}
-
-void write_results(Workload& workload) {
-  for (const Product& product : workload.products) {
-    if (product.out) write_npy(*product.out, product.c);
-  }
-}
-
-void print_json(const Options& options, const Plan& plan, const Timing& timing, const Speed& speed,
-                const Verification* check) {
-  nlohmann::json result;
-  result["plan"] = nlohmann::json::parse(tessera::to_json(plan));
-  result["seconds"] = timing.seconds;
-  result["repeats"] = timing.repeats;
-  result["threads"] = threads_of(options, plan);
-  result["gflops"] = speed.flops_per_second * 1e-9;
-  result["peak_gflops"] = speed.peak.flops_per_second * 1e-9;
-  result["peak_instruction"] = speed.peak.instruction;
-  result["share_of_peak"] = speed.share();
-  if (check != nullptr) result["check"] = to_json(*check);
-  std::puts(result.dump(2).c_str());
-}
-
 int report_wrong(const std::string& failure) {
   fmt::print(stderr, "tessera: the result is wrong and was not written: {}\n", failure);
   return 1;
 }
 
-int run_one(const Options& options, const Plan& plan, Workload& workload) {
-  const Timing timing = run_on(options, plan, workload);
-  const Speed speed = speed_of(options, plan, timing);
+nlohmann::json run_json(const Options& options, const Plan& plan, const Timing& timing,
+                        const Speed& speed, const Verification& check) {
+  nlohmann::json result;
+  result["plan"] = nlohmann::json::parse(to_json(plan));
+  result["seconds"] = timing.seconds;
+  result["repeats"] = timing.repeats;
+  result["threads"] = threads_of(options.execution, plan);
+  result["gflops"] = speed.flops_per_second * 1e-9;
+  result["peak_gflops"] = speed.peak.flops_per_second * 1e-9;
+  result["peak_instruction"] = speed.peak.instruction;
+  result["share_of_peak"] = speed.share();
+  if (options.check) result["check"] = check_json(check);
+  return result;
+}
+
+int run_one(const Options& options, Workload& workload) {
+  const Plan plan = plan_for(options, workload.problem());
+  check_runs_here(plan);
+  const Timing timing = execute(options.execution, plan, workload);
+  const Speed speed = speed_of(options.execution, plan, timing.seconds);
   Verification check;
-  if (options.check) check = verify_all(options, plan, workload);
+  if (options.check) check = verify_all(options.execution, plan, workload);
   if (options.json) {
-    print_json(options, plan, timing, speed, options.check ? &check : nullptr);
+    std::puts(run_json(options, plan, timing, speed, check).dump(2).c_str());
   } else {
     std::fputs(plan_summary(plan).c_str(), stdout);
     fmt::print("{:<22}{}\n", "time", speed_text(speed, timing));
     if (options.check) fmt::print("{:<22}{}\n", "check", check_text(check));
   }
   if (options.check && !check.passed) return report_wrong(check.failure);
-  write_results(workload);
+  for (const Product& product : workload.products) {
+    if (product.out) write_npy(*product.out, product.c);
+  }
   return 0;
 }
 
-// The same product by every schedule, one line each.
-int run_compare(const Options& options, Workload& workload) {
-  const Problem problem = workload.problem();
+nlohmann::json compare_json(const std::vector<ComparedSchedule>& compared, bool checked) {
   nlohmann::json rows = nlohmann::json::array();
-  std::string failure;
-  if (!options.json) {
-    fmt::print("{:<22}{}\n", "problem", to_text(problem.groups));
-    fmt::print("{:<14} {:<14} {:>8} {:>12} {:>10} {:>7}  {}\n", "schedule", "tile", "workers",
-               "time", "GFLOP/s", "peak", options.check ? "check" : "");
+  for (const ComparedSchedule& one : compared) {
+    rows.push_back({{"schedule", one.name},
+                    {"tile", to_text(one.plan.tile)},
+                    {"kernel", one.plan.kernel},
+                    {"workers", one.plan.schedule.workers},
+                    {"seconds", one.seconds},
+                    {"gflops", one.speed.flops_per_second * 1e-9},
+                    {"share_of_peak", one.speed.share()}});
+    if (checked) rows.back()["check"] = check_json(one.check);
   }
-  for (const char* const name : {"data_parallel", "split_k", "stream_k", "hybrid"}) {
-    throw_if_interrupted();
-    Options one = options;
-    one.schedule.schedule = name;
-    const Plan plan = plan_for(one, problem);
-    check_runs_here(plan);
-    const Timing timing = run_on(one, plan, workload);
-    const Speed speed = speed_of(one, plan, timing);
-    Verification check{true, "", 0, ""};
-    if (options.check) check = verify_all(one, plan, workload);
-    if (!check.passed) failure = fmt::format("{}: {}", name, check.failure);
-    if (options.json) {
-      rows.push_back({{"schedule", name},
-                      {"tile", to_text(plan.tile)},
-                      {"kernel", plan.kernel},
-                      {"workers", plan.schedule.workers},
-                      {"seconds", timing.seconds},
-                      {"gflops", speed.flops_per_second * 1e-9},
-                      {"share_of_peak", speed.share()}});
-      if (options.check) rows.back()["check"] = to_json(check);
-    } else {
-      fmt::print("{:<14} {:<14} {:>8} {:>12} {:>10.1f} {:>5.1f} %  {}\n", name, to_text(plan.tile),
-                 plan.schedule.workers, seconds_text(timing.seconds), speed.flops_per_second * 1e-9,
-                 100 * speed.share(),
-                 !options.check ? ""
-                 : check.passed ? "passed"
-                                : "FAILED: " + check.failure);
-    }
-  }
-  if (options.json) std::puts(nlohmann::json{{"schedules", rows}}.dump(2).c_str());
-  return failure.empty() ? 0 : report_wrong(failure);
+  return {{"schedules", rows}};
 }
 
-int run_run(const Options& options) {
+void print_compared(const std::vector<ComparedSchedule>& compared, bool checked) {
+  fmt::print("{:<22}{}\n", "problem", to_text(compared.front().plan.problem.groups));
+  fmt::print("{:<14} {:<14} {:>8} {:>12} {:>10} {:>7}  {}\n", "schedule", "tile", "workers", "time",
+             "GFLOP/s", "peak", checked ? "check" : "");
+  for (const ComparedSchedule& one : compared) {
+    fmt::print("{:<14} {:<14} {:>8} {:>12} {:>10.1f} {:>5.1f} %  {}\n", one.name,
+               to_text(one.plan.tile), one.plan.schedule.workers, seconds_text(one.seconds),
+               one.speed.flops_per_second * 1e-9, 100 * one.speed.share(),
+               !checked           ? ""
+               : one.check.passed ? "passed"
+                                  : "FAILED");
+  }
+}
+
+int run_compare(const Options& options, Workload& workload) {
+  const Problem problem = workload.problem();
+  const auto plan_by = [&](const std::string& schedule) {
+    Options one = options;
+    one.schedule.schedule = schedule;
+    return plan_for(one, problem);
+  };
+  const std::vector<ComparedSchedule> compared =
+      compare_schedules(options.execution, workload, options.check, plan_by);
+  if (options.json) {
+    std::puts(compare_json(compared, options.check).dump(2).c_str());
+  } else {
+    print_compared(compared, options.check);
+  }
+  for (const ComparedSchedule& one : compared) {
+    if (!one.check.passed) return report_wrong(one.name + ": " + one.check.failure);
+  }
+  return 0;
+}
+
+void check_compare(const Options& options) {
+  const bool writes = !options.workload.out.empty();
+  if (!writes && options.plan_file.empty() && options.schedule.schedule.empty()) return;
+  throw Error(ErrorCode::invalid_argument, "--compare", "come without --schedule, --plan and --out",
+              writes ? "--out" : "--schedule or --plan", "leave it out");
+}
+
+int run_run(Options& options) {
+  if (options.compare) check_compare(options);
+  options.execution.seed = options.workload.seed;
   Workload workload = make_workload(options.workload);
-  if (options.compare) return run_compare(options, workload);
-  const Plan plan = plan_for(options, workload.problem());
-  check_runs_here(plan);
-  return run_one(options, plan, workload);
+  return options.compare ? run_compare(options, workload) : run_one(options, workload);
 }
 
 }  // namespace
@@ -287,11 +174,11 @@ Verb add_run_verb(CLI::App& app) {
   verb->add_option("--plan", options->plan_file, "Run this plan, from 'tessera plan --json'")
       ->type_name("FILE");
   verb->add_option(
-          "--threads", options->threads,
+          "--threads", options->execution.threads,
           "Threads for this product (default: all cores); the result does not depend on it")
       ->type_name("N")
       ->check(in_range(1, 4096));
-  verb->add_option("--repeat", options->repeat,
+  verb->add_option("--repeat", options->execution.repeat,
                    "Run so often and report the fastest (default: up to 3 within two seconds)")
       ->type_name("N")
       ->check(in_range(1, 1000000));
@@ -299,7 +186,7 @@ Verb add_run_verb(CLI::App& app) {
       "--check", options->check,
       "Verify in float64: each element if small, Freivalds' check with 20 vectors if large");
   verb->add_flag("--compare", options->compare,
-                 "Run all four schedules and print one line for each");
+                 "Run all four schedules in turns, one line for each");
   verb->add_flag("--json", options->json, "Print the result as JSON");
   return {verb, [options] { return run_run(*options); }};
 }
