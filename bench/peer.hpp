@@ -12,7 +12,7 @@
 namespace tessera::bench {
 
 struct PeerInfo {
-  std::string name;     // "openblas", "blis", "onednn"
+  std::string name;     // "openblas", or for a build by path "openblas=libopenblas.so"
   std::string path;     // of the shared library
   std::string version;  // as the library tells it, with the processor it thinks it runs on
 };

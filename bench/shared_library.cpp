@@ -3,12 +3,17 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <filesystem>
+
 #include "tessera/error.hpp"
 
 namespace tessera::bench {
 
-SharedLibrary::SharedLibrary(const std::string& library, const std::vector<std::string>& names)
-    : library_(library) {
+SharedLibrary::SharedLibrary(const std::string& library, const std::string& path,
+                             const std::vector<std::string>& usual_names)
+    : library_(library), label_(library) {
+  const std::vector<std::string> names = path.empty() ? usual_names : std::vector{path};
+  if (!path.empty()) label_ += "=" + std::filesystem::path(path).filename().string();
   std::string tried;
   for (const std::string& name : names) {
     handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -9,8 +9,10 @@ namespace tessera::bench {
 
 class SharedLibrary {
  public:
-  // Opens the first of the names that loads. Throws Error(unsupported) with the loader's message.
-  SharedLibrary(const std::string& library, const std::vector<std::string>& names);
+  // Opens `path`, or where that is empty the first of the usual names that loads. Throws
+  // Error(unsupported) with the loader's message.
+  SharedLibrary(const std::string& library, const std::string& path,
+                const std::vector<std::string>& usual_names);
   SharedLibrary(const SharedLibrary&) = delete;
   SharedLibrary& operator=(const SharedLibrary&) = delete;
 
@@ -27,12 +29,15 @@ class SharedLibrary {
 
   // Of the file that was loaded.
   std::string path() const;
+  // "openblas", or with a path of its own "openblas=libopenblas.so".
+  const std::string& label() const { return label_; }
 
  private:
   void* address(const std::string& name) const;
   void* required_address(const std::string& name) const;
 
   std::string library_;
+  std::string label_;
   void* handle_ = nullptr;
 };
 

@@ -20,7 +20,7 @@ class Nvml {
  public:
   Nvml() {
     try {
-      library_ = std::make_unique<SharedLibrary>("nvidia-ml",
+      library_ = std::make_unique<SharedLibrary>("nvidia-ml", "",
                                                  std::vector<std::string>{"libnvidia-ml.so.1"});
       if (library_->require<int()>("nvmlInit_v2")() != 0) return;
       const auto find =

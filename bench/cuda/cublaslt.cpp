@@ -44,11 +44,9 @@ void check(cublasStatus_t status, const char* attempted) {
 
 struct CublasLt::Library {
   explicit Library(const std::string& path)
-      : file("cublaslt", path.empty()
-                             ? std::vector<std::string>{"libcublasLt.so.13", "libcublasLt.so.12",
-                                                        "/usr/local/cuda/lib64/libcublasLt.so.13",
-                                                        "/usr/local/cuda/lib64/libcublasLt.so.12"}
-                             : std::vector<std::string>{path}),
+      : file("cublaslt", path,
+             {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.13",
+              "/usr/local/cuda/lib64/libcublasLt.so.12"}),
         workspace(kWorkspaceBytes) {
     check(create(&handle), "cublasLtCreate");
   }

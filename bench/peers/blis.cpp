@@ -10,9 +10,7 @@ namespace {
 class Blis final : public Peer {
  public:
   explicit Blis(const std::string& path)
-      : library_("blis", path.empty() ? std::vector<std::string>{"libblis.so.4", "libblis-mt.so.4",
-                                                                 "libblis-mt.so", "libblis.so"}
-                                      : std::vector{path}) {
+      : library_("blis", path, {"libblis.so.4", "libblis-mt.so.4", "libblis-mt.so", "libblis.so"}) {
     library_.require<void()>("cblas_sgemm");
     const auto integer_bits = library_.find<std::int64_t()>("bli_info_get_blas_int_type_size");
     naming_.wide_integers = integer_bits != nullptr && integer_bits() == 64;
@@ -27,7 +25,7 @@ class Blis final : public Peer {
     if (architecture != nullptr && name != nullptr) {
       text += fmt::format(", running as {}", name(architecture()));
     }
-    return {"blis", library_.path(), text};
+    return {library_.label(), library_.path(), text};
   }
 
   int set_threads(int threads) override {

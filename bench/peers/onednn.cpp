@@ -60,9 +60,7 @@ int data_type(ElementType type) {
 class OneDnn final : public Peer {
  public:
   explicit OneDnn(const std::string& path)
-      : library_("onednn", path.empty() ? std::vector<std::string>{"libdnnl.so.3", "libdnnl.so.2",
-                                                                   "libdnnl.so"}
-                                        : std::vector{path}),
+      : library_("onednn", path, {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"}),
         version_(library_.require<const Version*()>("dnnl_version")()) {
     check(
         library_.require<Status(void**, int, std::size_t)>("dnnl_engine_create")(&engine_, kCpu, 0),
@@ -73,7 +71,7 @@ class OneDnn final : public Peer {
   }
 
   PeerInfo info() const override {
-    return {"onednn", library_.path(),
+    return {library_.label(), library_.path(),
             fmt::format("oneDNN {}.{}.{}", version_->major, version_->minor, version_->patch)};
   }
 

@@ -12,9 +12,7 @@ namespace {
 class OpenBlas final : public Peer {
  public:
   explicit OpenBlas(const std::string& path)
-      : library_("openblas", path.empty()
-                                 ? std::vector<std::string>{"libopenblas.so.0", "libopenblas.so"}
-                                 : std::vector{path}),
+      : library_("openblas", path, {"libopenblas.so.0", "libopenblas.so"}),
         naming_(naming_of(library_)) {}
 
   PeerInfo info() const override {
@@ -26,7 +24,7 @@ class OpenBlas final : public Peer {
     if (const char* const forced = std::getenv("OPENBLAS_CORETYPE")) {
       version += fmt::format(" (OPENBLAS_CORETYPE={})", forced);
     }
-    return {"openblas", library_.path(), version};
+    return {library_.label(), library_.path(), version};
   }
 
   int set_threads(int threads) override {
