@@ -35,6 +35,7 @@ struct MicroTask {
 // Steps of k between fetching rows of C, and after the last.
 constexpr std::int64_t kStepsPerFetch = 4;
 constexpr std::int64_t kStepsAfterFetch = 16;
+constexpr std::int64_t kShortest = 128;  // k that fetches C
 
 // B in place is fetched this many elements ahead along its rows, for the tiles to the right; with
 // few rows of C the processor's own streams keep up better alone.
@@ -47,8 +48,13 @@ void micro(const MicroTask<Ops>& task) {
   constexpr int kLanes = Ops::kLanes;
   constexpr int kGroup = Ops::kGroup;
 
+  // Copies, which the stores to C cannot change.
   const auto* a = task.a;
   const auto* b = task.b;
+  const std::int64_t groups = task.groups;
+  const std::int64_t sum_stride = task.sum_stride;
+  const typename Ops::Mask mask = task.mask;
+  typename Ops::Acc* const sum_begin = task.sum;
   const std::int64_t a_row = InPlace ? task.a_row : kGroup;
   const std::int64_t a_step = InPlace ? task.a_step : MR * kGroup;
   const std::int64_t b_step = InPlace ? task.b_step : NV * kLanes * kGroup;
@@ -61,11 +67,13 @@ void micro(const MicroTask<Ops>& task) {
   }
 
   // C is fetched row by row shortly before it is needed: any earlier, the panels would drive it out
-  // again, and all at once there are more misses than can be under way.
+  // again, and all at once there are more misses than can be under way. With a short k, C is near
+  // already: it was written a moment ago, or all is small.
   constexpr std::int64_t kFetchBefore = Rows * kStepsPerFetch + kStepsAfterFetch;
-  std::int64_t until = task.groups > kFetchBefore ? task.groups - kFetchBefore : 0;
-  const auto* c_row = task.sum;
-  int fetched = 0;
+  const bool fetches = groups > kShortest && groups > kFetchBefore;
+  std::int64_t until = fetches ? groups - kFetchBefore : groups;
+  const auto* c_row = sum_begin;
+  int fetched = fetches ? 0 : Rows;
   for (std::int64_t group = 0;;) {
 #pragma GCC unroll 1
     for (; group < until; ++group, a += a_step, b += b_step) {
@@ -74,8 +82,8 @@ void micro(const MicroTask<Ops>& task) {
       for (int v = 0; v < Vectors; ++v) {
         if constexpr (InPlace) {
           if constexpr (Rows > 4) __builtin_prefetch(b + v * kLanes + kColumnsAhead);
-          columns[v] = v == Vectors - 1 ? Ops::load_b(b + v * kLanes, task.mask)
-                                        : Ops::load_b(b + v * kLanes);
+          columns[v] =
+              v == Vectors - 1 ? Ops::load_b(b + v * kLanes, mask) : Ops::load_b(b + v * kLanes);
         } else {
           columns[v] = Ops::load_b(b + v * kLanes * kGroup);
         }
@@ -90,21 +98,20 @@ void micro(const MicroTask<Ops>& task) {
     if (fetched == Rows) break;
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) Ops::prefetch(c_row + v * kLanes);
-    c_row += task.sum_stride;
+    c_row += sum_stride;
     ++fetched;
-    until = fetched < Rows
-                ? (until + kStepsPerFetch < task.groups ? until + kStepsPerFetch : task.groups)
-                : task.groups;
+    until = fetched < Rows ? (until + kStepsPerFetch < groups ? until + kStepsPerFetch : groups)
+                           : groups;
   }
 
   if constexpr (Ops::kOffsetA) {
     // A was packed with an offset to make it unsigned; the sums of B's columns, times that offset,
     // lie behind its panel.
     const auto* offsets =
-        reinterpret_cast<const typename Ops::Acc*>(task.b + task.groups * NV * kLanes * kGroup);
+        reinterpret_cast<const typename Ops::Acc*>(task.b + groups * NV * kLanes * kGroup);
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) {
-      const Vec offset = task.groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
+      const Vec offset = groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) sum[r][v] = Ops::subtract(sum[r][v], offset);
     }
@@ -117,14 +124,14 @@ void micro(const MicroTask<Ops>& task) {
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) {
-      auto* to = task.sum + r * task.sum_stride + v * kLanes;
+      auto* to = sum_begin + r * sum_stride + v * kLanes;
       Vec value = Ops::multiply(alpha, sum[r][v]);
       if (v < Vectors - 1) {
         if (reads_sum) value = Ops::scale_add(value, beta, Ops::load(to));
         Ops::store(to, value);
       } else {
-        if (reads_sum) value = Ops::scale_add(value, beta, Ops::load(to, task.mask));
-        Ops::store(to, value, task.mask);
+        if (reads_sum) value = Ops::scale_add(value, beta, Ops::load(to, mask));
+        Ops::store(to, value, mask);
       }
     }
   }
