@@ -1,5 +1,5 @@
-// threadIdx.x, read anew: the compiler keeps a value it has seen before in a register, even across a
-// main loop that has none to spare.
+// threadIdx.x, read anew: the compiler keeps a value it has seen before in a register, even across
+// a main loop that has none to spare.
 #pragma once
 
 namespace tessera::ptx {
