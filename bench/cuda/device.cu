@@ -5,26 +5,13 @@
 
 #include <algorithm>
 
+#include "bench/cuda/random.cuh"
 #include "cuda/check.hpp"
 
 namespace tessera::bench {
 namespace {
 
 constexpr int kThreads = 512;
-
-__device__ std::int64_t first_index() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-__device__ std::int64_t index_step() {
-  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-}
-
-__device__ std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 template <class T>
 __global__ void fill_kernel(T* data, std::int64_t elements, std::uint64_t seed) {

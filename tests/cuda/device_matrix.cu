@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/cuda/random.cuh"
 #include "cuda/device_scalar.cuh"
 
 namespace tessera::test {
@@ -13,20 +14,6 @@ constexpr int kThreads = 256;
 unsigned blocks_for(std::int64_t count) {
   return static_cast<unsigned>(
       std::clamp<std::int64_t>((count + kThreads - 1) / kThreads, 1, 8192));
-}
-
-__device__ std::int64_t first_index() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-__device__ std::int64_t index_step() {
-  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-}
-
-__device__ std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
 }
 
 __device__ double random_normal(std::uint64_t bits) {

@@ -20,6 +20,23 @@ struct Workspace {
   DeviceBuffer buffer;
 };
 
+// A product, its forced plan, and a workspace and a stream of its own; all fills are done.
+struct PlannedProduct {
+  PlannedProduct(const ProductCase& what, const KernelEntry& kernel, const Schedule& schedule)
+      : product(what),
+        group(product.operands()),
+        plan(forced_plan(product.problem(), kernel, schedule)),
+        workspace(plan) {
+    check(cudaDeviceSynchronize());
+  }
+
+  DeviceProduct product;
+  Operands group;
+  Plan plan;
+  Workspace workspace;
+  Stream stream;
+};
+
 class Repeat : public CudaTest, public ::testing::WithParamInterface<KernelEntry> {
  protected:
   const KernelEntry& kernel() const { return GetParam(); }
@@ -64,12 +81,8 @@ TEST_P(Repeat, SameBitsInAThousandRuns) {
 
 TEST_P(Repeat, GraphReplays) {
   for (const Schedule& schedule : schedules()) {
-    DeviceProduct product(product_case());
-    const Operands group = product.operands();
-    const Plan plan = forced_plan(product.problem(), kernel(), schedule);
-    const Workspace workspace(plan);
-    const Stream stream;
-    check(cudaDeviceSynchronize());
+    PlannedProduct planned(product_case(), kernel(), schedule);
+    auto& [product, group, plan, workspace, stream] = planned;
 
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t replay = nullptr;
@@ -124,12 +137,8 @@ TEST_P(Repeat, TwoStreamsAtOnce) {
 TEST_P(Repeat, BesideAHog) {
   const int processors = device_under_test().workers;
   for (const Schedule& schedule : schedules()) {
-    DeviceProduct product(product_case());
-    const Operands group = product.operands();
-    const Plan plan = forced_plan(product.problem(), kernel(), schedule);
-    const Workspace workspace(plan);
-    const Stream stream;
-    check(cudaDeviceSynchronize());
+    PlannedProduct planned(product_case(), kernel(), schedule);
+    auto& [product, group, plan, workspace, stream] = planned;
     run(plan, {&group, 1}, workspace.options(stream));
     DeviceMatrix first(product.what().types.c, product.what().shape.m, product.what().shape.n,
                        DeviceFill::poison, 0);
