@@ -28,7 +28,7 @@ std::string shapes_text(const Problem& problem) {
 }
 
 std::string types_text(const GemmTypes& types) {
-  const std::string a(name_of(types.a));
+  std::string a(name_of(types.a));
   if (types.a == types.b && types.b == types.c) return a;
   return a + "·" + std::string(name_of(types.b)) + "→" + std::string(name_of(types.c));
 }

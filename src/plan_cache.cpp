@@ -105,16 +105,16 @@ std::uint64_t ProblemKey::hash() const {
   return state * kMix[0] ^ state >> 29;
 }
 
-bool ProblemKey::same_path(const Problem& p) const {
-  return types == p.types && a == p.a && b == p.b && c == p.c && epilogue == p.epilogue &&
-         (alpha == 0) == (p.alpha == 0) && (beta == 0) == (p.beta == 0) &&
-         std::ranges::equal(groups, p.groups);
+bool ProblemKey::same_path(const Problem& other) const {
+  return types == other.types && a == other.a && b == other.b && c == other.c &&
+         epilogue == other.epilogue && (alpha == 0) == (other.alpha == 0) &&
+         (beta == 0) == (other.beta == 0) && std::ranges::equal(groups, other.groups);
 }
 
-bool ProblemKey::same_scalars(const Problem& p) const {
+bool ProblemKey::same_scalars(const Problem& other) const {
   // By their bits: a NaN equals itself, and −0 is not 0.
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-  return bits(alpha) == bits(p.alpha) && bits(beta) == bits(p.beta);
+  return bits(alpha) == bits(other.alpha) && bits(beta) == bits(other.beta);
 }
 
 std::unique_lock<std::mutex> PlanCache::try_to_lock() {

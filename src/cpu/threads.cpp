@@ -22,7 +22,7 @@ namespace {
 // GNU OpenMP's pool does not survive fork: a child that enters a parallel region waits forever for
 // threads that only the parent has. So a child starts plain threads for each call instead.
 std::atomic<bool> in_forked_child{false};
-[[maybe_unused]] const int registered =
+[[maybe_unused]] const int kRegistered =
     pthread_atfork(nullptr, nullptr, [] { in_forked_child.store(true); });
 
 void call_on_plain_threads(int threads, ThreadFunction function, void* context) {
