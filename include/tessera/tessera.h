@@ -19,11 +19,19 @@
  */
 #define TESSERA_VERSION_NUMBER 100
 
+/* In C an enumeration can hold any number; in C++ it can only with a stated type. A caller's wrong
+ * number must arrive, so that it can be refused. */
+#ifdef __cplusplus
+#define TESSERA_ENUM_TYPE : unsigned int
+#else
+#define TESSERA_ENUM_TYPE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum tessera_status {
+typedef enum tessera_status TESSERA_ENUM_TYPE {
   TESSERA_OK = 0,
   TESSERA_INVALID_ARGUMENT = 1, /* an argument breaks its documented requirement */
   TESSERA_UNSUPPORTED = 2,      /* legal, but no kernel or device here can do it */
@@ -34,7 +42,7 @@ typedef enum tessera_status {
   TESSERA_INTERNAL = 7 /* a mistake of the library's own; please report it */
 } tessera_status;
 
-typedef enum tessera_type {
+typedef enum tessera_type TESSERA_ENUM_TYPE {
   TESSERA_F64 = 0,
   TESSERA_F32 = 1,
   TESSERA_F16 = 2,
@@ -44,13 +52,13 @@ typedef enum tessera_type {
   TESSERA_I32 = 6
 } tessera_type;
 
-typedef enum tessera_bias_axis {
+typedef enum tessera_bias_axis TESSERA_ENUM_TYPE {
   TESSERA_BIAS_NONE = 0,
   TESSERA_BIAS_ROW = 1,   /* one value per row of C */
   TESSERA_BIAS_COLUMN = 2 /* one value per column of C */
 } tessera_bias_axis;
 
-typedef enum tessera_activation {
+typedef enum tessera_activation TESSERA_ENUM_TYPE {
   TESSERA_ACTIVATION_NONE = 0,
   TESSERA_RELU = 1,
   TESSERA_GELU_TANH = 2,

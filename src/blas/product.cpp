@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
@@ -26,14 +27,22 @@ bool has_no_effect(const Product& p) {
   return p.m == 0 || p.n == 0 || ((p.alpha == 0 || p.k == 0) && p.beta == 1);
 }
 
-double element(const float* data, std::int64_t index) {
-  return data[index];
+// Callers in Fortran may pass numbers that lie across their natural boundary.
+template <class T>
+T load(const T* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
 }
-double element(const double* data, std::int64_t index) {
-  return data[index];
+
+double number(float value) {
+  return value;
 }
-double element(const bf16* data, std::int64_t index) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(data[index].bits) << 16);
+double number(double value) {
+  return value;
+}
+double number(bf16 value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
 // The definition itself: needs no memory, no alignment, and one element of C at a time.
@@ -46,11 +55,13 @@ void multiply_plainly(const Product& p) {
     for (std::int64_t i = 0; i < p.m; ++i) {
       double sum = 0;
       for (std::int64_t l = 0; p.alpha != 0 && l < p.k; ++l) {
-        sum += element(a, p.transpose_a ? l + i * p.lda : i + l * p.lda) *
-               element(b, p.transpose_b ? j + l * p.ldb : l + j * p.ldb);
+        sum += number(load(a + (p.transpose_a ? l + i * p.lda : i + l * p.lda))) *
+               number(load(b + (p.transpose_b ? j + l * p.ldb : l + j * p.ldb)));
       }
-      Out& out = c[i + j * p.ldc];
-      out = static_cast<Out>(p.alpha * sum + (p.beta == 0 ? 0 : p.beta * out));
+      Out* to = c + i + j * p.ldc;
+      const auto out =
+          static_cast<Out>(p.alpha * sum + (p.beta == 0 ? 0 : p.beta * number(load(to))));
+      std::memcpy(to, &out, sizeof out);
     }
   }
 }
