@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What can be judged without running the code: format, layers and their diagram, headers that stand
-# alone, duplicate code, file sizes, lint, and shell scripts where shellcheck is installed. Exit status
-# 1 if anything is wrong.
+# alone, the performance page's figures, duplicate code, file sizes, lint, and shell scripts where
+# shellcheck is installed. Exit status 1 if anything is wrong.
 #
 # The linter reads compile commands from a configured build (default build/release). A file that
 # passed is not linted again until it, a header or .clang-tidy changes.
@@ -105,6 +105,7 @@ shell() {
 stage format format
 stage "include layers and headers" scripts/check_includes.py --compile
 stage "include diagram" scripts/include_diagram.py --check docs/architecture.md
+stage "performance page" scripts/performance_page.py --check docs/performance.md
 stage "duplicate code" scripts/check_duplicates.py
 if command -v shellcheck >/dev/null; then
   stage "shell scripts" shell

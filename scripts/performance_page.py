@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Writes the figures of docs/performance.md from the reports in bench/results.
+
+Without arguments it prints every block; `--write docs/performance.md` puts each between its markers
+`<!-- figures: NAME -->` and `<!-- end of figures -->` of that page; `--check FILE` fails if a block is
+not what the reports of today give. What stands outside the blocks is prose, and holds no figure that
+was measured.
+
+A report is what `tessera bench --save` stored (on a GPU: with --device cuda). A new one of a CPU shows
+on the page by itself; one of a GPU stands where a block names it.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import statistics
+import sys
+
+RESULTS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "results"
+BLOCK = re.compile(r"(?P<begin><!-- figures: (?P<name>[a-z0-9 ]+) -->\n).*?(?P<end><!-- end of figures -->)",
+                   re.DOTALL)
+# A list of random products says more by its means than by its rows.
+MOST_ROWS = 60
+
+
+def load(name):
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def three_digits(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def duration(seconds):
+    for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{three_digits(seconds * factor)} {unit}"
+    return f"{three_digits(seconds * 1e9)} ns"
+
+
+def size(shape):
+    return "×".join(str(extent) for extent in shape)
+
+
+def short(commit):
+    """A commit as people name it, with the word for a tree that had changed since."""
+    return re.sub(r"^([0-9a-f]{7})[0-9a-f]*", r"\1", commit)
+
+
+def listed(values):
+    return ", ".join(sorted(set(values)))
+
+
+# The GPU's reports.
+
+GPU_REPORTS = ("h200_log256", "h200_loguniform", "h200_dense", "h200_dense_nt", "h200_decode",
+               "h200_grouped")
+
+
+def seconds_of(case, contestant="tessera"):
+    return case[contestant]["median_seconds"]
+
+
+def case_named(report, name):
+    return next(case for case in report["cases"] if case["name"] == name)
+
+
+def path_text(case):
+    schedule = case["schedule"]
+    splits = f"({schedule['splits']})" if schedule["kind"] == "split_k" else ""
+    return f"{case['kernel'].replace('sm90_bf16_', 'sm90_')} {schedule['kind']}{splits}"
+
+
+def gpu_setup():
+    reports = [load(name) for name in GPU_REPORTS]
+    machines = {(one["machine"]["name"], one["machine"]["workers"]) for one in reports}
+    machine = " and ".join(f"{name} ({workers} multiprocessors)" for name, workers in sorted(machines))
+    return (
+        f"{machine}, CUDA {listed(one['runtime'] for one in reports)}, against "
+        f"{listed(one['peer'] for one in reports if one['peer'])}; commit "
+        f"{listed(short(one['commit']) for one in reports)}, {listed(one['date'][:10] for one in reports)}.\n"
+        "Reports with every product, spread and clock: "
+        + ", ".join(f"[{name}](../bench/results/{name}.json)" for name in GPU_REPORTS) + ".")
+
+
+def share_of_copy(case, report):
+    """What it moves at least, over its time, against the machine's copy bandwidth."""
+    m, n, k = case["shapes"][0]
+    bytes_moved = 2 * (m * k + k * n + m * n)
+    return bytes_moved / seconds_of(case) / report["machine"]["memory_bytes_per_second"]
+
+
+def goals():
+    log256, loguniform = load("h200_log256"), load("h200_loguniform")
+    dense, decode = load("h200_dense"), load("h200_decode")
+
+    def mean(report):
+        ratios = [case["ratio_first"] for case in report["cases"]]
+        return f"{statistics.geometric_mean(ratios):.3f} (median {statistics.median(ratios):.3f})"
+
+    def worst(report):
+        case = min(report["cases"], key=lambda one: one["ratio_first"])
+        return f"{case['ratio_first']:.2f} at {size(case['shapes'][0])}"
+
+    def ratios(*names):
+        return ", ".join(f"{case_named(dense, name)['ratio_first']:.2f}" for name in names)
+
+    def count(report):
+        return len(report["cases"])
+
+    few_rows = [case for case in decode["cases"] if case["shapes"][0][1:] == [7168, 16384]]
+    host = [duration(log256["summary"][name])
+            for name in ("planning_seconds", "run_return_seconds", "gemm_return_seconds")]
+    errors = [f"{100 * one['summary']['median_cost_error']:.0f} %" for one in (log256, loguniform)]
+    bandwidth = decode["machine"]["memory_bytes_per_second"] * 1e-12
+    return table(
+        ["what", "must", "aim", "measured"],
+        [[f"`log256`, {count(log256)} products, geometric mean", "≥ 0.97", "1.10", mean(log256)],
+         [f"`loguniform`, {count(loguniform)} products, geometric mean", "≥ 1.00", "1.25", mean(loguniform)],
+         ["worst product of `log256`, of `loguniform`", "≥ 0.80", "0.95",
+          f"{worst(log256)}, {worst(loguniform)}"],
+         ["8192×8192×8192", "≥ 0.99", "1.03", ratios("8192x8192x8192")],
+         ["1536×1792×32000, 1536×1792×6016", "≥ 0.97", "1.08",
+          ratios("1536x1792x32000", "1536x1792x6016")],
+         ["128×128×131072, 256×256×65536, 128×128×6400", "≥ 0.90", "1.2",
+          ratios("128x128x131072", "256x256x65536", "128x128x6400")],
+         [", ".join(str(case["shapes"][0][0]) for case in few_rows)
+          + f" rows with 7168×16384: share of the {bandwidth:.1f} TB/s of a copy", "≥ 75 %", "90 %",
+          ", ".join(f"{100 * share_of_copy(case, decode):.0f} %" for case in few_rows)],
+         ["host: planning; a run until it returns; gemm with a cached plan", "≤ 200; ≤ 5 µs", "",
+          "; ".join(host)],
+         ["cost model, median relative error on `log256`, `loguniform`", "≤ 20 %", "10 %",
+          ", ".join(errors)]])
+
+
+def by_duration():
+    edges = (0, 15, 30, 60, 120, math.inf)
+    ranges = list(zip(edges, edges[1:]))
+    names = [f"{low}–{high} µs" if low and high < math.inf else f"< {high} µs" if high < math.inf
+             else f"≥ {low} µs" for low, high in ranges]
+    rows = []
+    for corpus in ("log256", "loguniform"):
+        ratios, lost = [f"`{corpus}`: ratio (products)"], [f"`{corpus}`: longer by, median"]
+        for low, high in ranges:
+            cases = [case for case in load(f"h200_{corpus}")["cases"]
+                     if low <= 1e6 * seconds_of(case, "cublaslt_first") < high]
+            mean = statistics.geometric_mean(case["ratio_first"] for case in cases)
+            ratios.append(f"{mean:.2f} ({len(cases)})")
+            longer = statistics.median(seconds_of(case) - seconds_of(case, "cublaslt_first")
+                                       for case in cases)
+            lost.append(f"{1e6 * longer:.1f} µs")
+        rows += [ratios, lost]
+    best = [f"{load(name)['summary']['geometric_mean_over_best']:.3f}"
+            for name in ("h200_log256", "h200_loguniform")]
+    return (f"Against cuBLASLt's best of eight measured choices the two means are {best[0]} and {best[1]}.\n\n"
+            + table(["by the time of cuBLASLt's first choice", *names], rows))
+
+
+def products():
+    rows = []
+    for case in load("h200_dense")["cases"]:
+        first, best = (seconds_of(case, name) for name in ("cublaslt_first", "cublaslt_best"))
+        rows.append([size(case["shapes"][0]), three_digits(1e6 * seconds_of(case)),
+                     three_digits(case["tflops"]),
+                     f"{three_digits(1e6 * first)}, {three_digits(1e6 * best)}",
+                     f"{case['ratio_first']:.2f}", path_text(case)])
+    return table(["m×n×k", "µs", "TFLOP/s", "cuBLASLt first, best (µs)", "ratio", "plan"], rows)
+
+
+def other_lists():
+    rows = []
+    for name, what in (("h200_dense_nt", "the same products, B column-major"),
+                       ("h200_decode", "few rows")):
+        report = load(name)
+        summary = report["summary"]
+        rows.append([what, summary["cases"], f"{summary['geometric_mean_over_first']:.3f}",
+                     f"{summary['geometric_mean_over_best']:.3f}",
+                     f"{summary['worst_over_first']:.2f} at {summary['worst_case'].replace('x', '×')}"])
+    return table(["list", "products", "over the first choice", "over the best of eight", "worst"], rows)
+
+
+def groups():
+    """One row for each layer of a model; a column for each number of rows in all."""
+    speeds, counts = {}, []
+    for case in load("h200_grouped")["cases"]:
+        layer, rows, split = re.fullmatch(r"(.*), (\d+) rows, (.*)", case["name"]).groups()
+        if int(rows) not in counts:
+            counts.append(int(rows))
+        speeds.setdefault(layer, {}).setdefault(int(rows), {})[split] = three_digits(case["tflops"])
+    return table(["layer", *(f"{rows} rows" for rows in counts)],
+                 [[layer, *(" / ".join(by_rows[rows].values()) for rows in counts)]
+                  for layer, by_rows in speeds.items()])
+
+
+# The CPUs' reports.
+
+def is_cpu_report(report):
+    return "results" in report and "protocol" in report
+
+
+def cpu_row(result):
+    own = result["results"][0]
+    wrong = [one["name"] for one in result["results"] if "wrong_result" in one]
+    shape = result["groups"]
+    peer = result.get("best_peer")
+    return [size(shape[0]) if len(shape) == 1 else result["shape"].replace("|", "/"),
+            result["types"].replace("->", "→").replace("*", "·"), result["threads"],
+            duration(own["median_seconds"]), f"{own['gflops']:.1f}",
+            f"{100 * result['share_of_bound']:.0f} % ({result['bound_by']})",
+            f"{peer.split()[0]} {duration(best_peer_seconds(result))}" if peer else "",
+            (f"{result['ratio_to_best_peer']:.2f}" if peer else "")
+            + (f" **wrong: {', '.join(wrong)}**" if wrong else "")]
+
+
+def best_peer_seconds(result):
+    return next(one["median_seconds"] for one in result["results"]
+                if f"{one['name']} {one['detail']}" == result["best_peer"])
+
+
+def cpu_means(report):
+    kinds = {}
+    for result in report["results"]:
+        key = (result["kind"] or "all", result["types"].replace("->", "→").replace("*", "·"),
+               result["threads"])
+        kinds.setdefault(key, []).append(result)
+    rows = []
+    for key, results in kinds.items():
+        shares = [max(result["share_of_bound"], 1e-9) for result in results]
+        ratios = [result["ratio_to_best_peer"] for result in results if "best_peer" in result]
+        rows.append([*key, len(results), f"{100 * statistics.geometric_mean(shares):.0f} %",
+                     f"{statistics.geometric_mean(ratios):.3f}" if ratios else "",
+                     f"{min(ratios):.2f}" if ratios else ""])
+    return table(["kind", "type", "threads", "products", "share of bound", "ratio", "worst ratio"], rows)
+
+
+def cpu_section(name, report):
+    machine, protocol = report["machine"], report["protocol"]
+    peers = [f"{peer['name']} ({peer['version']})" for peer in report["peers"]]
+    parts = [
+        f"### {name}",
+        f"{machine['name']}, {machine['cores']} cores, {machine['architecture']}; {protocol['caches']} caches, "
+        f"{protocol['seconds_per_contender']:g} s for each contender, {protocol['order']}; "
+        + (f"against {', '.join(peers)}; " if peers else "no peer; ")
+        + f"commit {short(report['commit'])}, {report['date'][:10]}: [report](../bench/results/{name}.json).",
+        "Geometric means:", cpu_means(report)]
+    if len(report["results"]) <= MOST_ROWS:
+        parts.append(table(["product", "type", "threads", "time", "GFLOP/s", "share of bound",
+                            "best peer", "ratio"], [cpu_row(result) for result in report["results"]]))
+    return "\n\n".join(parts)
+
+
+def cpu():
+    reports = {path.stem: load(path.stem) for path in sorted(RESULTS.glob("*.json"))}
+    unknown = [name for name, report in reports.items()
+               if name not in GPU_REPORTS and not is_cpu_report(report)]
+    if unknown:
+        raise SystemExit(f"bench/results: {', '.join(unknown)}: neither a CPU's report nor named by a block "
+                         "of scripts/performance_page.py")
+    sections = [cpu_section(name, report) for name, report in reports.items() if is_cpu_report(report)]
+    return "\n\n".join(sections) or "No report of a CPU is stored yet."
+
+
+BLOCKS = {"gpu setup": gpu_setup, "goals": goals, "by duration": by_duration, "products": products,
+          "other lists": other_lists, "groups": groups, "cpu": cpu}
+
+
+def filled(text, page):
+    """The page with today's figures."""
+    names = [match["name"] for match in BLOCK.finditer(text)]
+    if sorted(names) != sorted(BLOCKS):
+        raise SystemExit(f"{page}: must have one block for each of {', '.join(BLOCKS)}; "
+                         f"has {', '.join(names) or 'none'}")
+    return BLOCK.sub(lambda match: f"{match['begin']}{BLOCKS[match['name']]()}\n{match['end']}", text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("--check", metavar="FILE", type=pathlib.Path)
+    arguments = parser.parse_args()
+    page = arguments.write or arguments.check
+    if page is None:
+        for name, block in BLOCKS.items():
+            print(f"<!-- figures: {name} -->\n{block()}\n")
+        return 0
+    text = page.read_text(encoding="utf-8")
+    new = filled(text, page)
+    if arguments.write:
+        page.write_text(new, encoding="utf-8")
+    elif new != text:
+        print(f"{page}: the figures are not those of bench/results; "
+              f"run scripts/performance_page.py --write {page}")
+        return 1
+    else:
+        print("performance page: up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
