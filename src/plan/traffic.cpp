@@ -88,8 +88,9 @@ Traffic estimate_traffic(const ShapeRun& run, const TileGrid& grid, const Proble
         a_bytes * (rows_stay ? 1 : waves_per_band) + b_bytes * (b_stays ? 1 : bands);
     traffic.memory_bytes = std::min(traffic.memory_bytes, traffic.cache_bytes);
   }
-  const double scattered =
-      machine.kind == MachineKind::gpu ? kScattered * traffic.cache_bytes : traffic.memory_bytes;
+  const double scattered = machine.kind == MachineKind::gpu
+                               ? std::max(kScattered * traffic.cache_bytes, a_bytes + b_bytes)
+                               : traffic.memory_bytes;
   const auto count = static_cast<double>(run.count);
   return {.memory_bytes = (traffic.memory_bytes + c_bytes) * count,
           .cache_bytes = traffic.cache_bytes * count,
