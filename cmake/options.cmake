@@ -2,6 +2,7 @@
 set(TESSERA_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE TESSERA_CUDA PROPERTY STRINGS AUTO ON OFF)
 option(TESSERA_BUILD_CLI "Build the tessera command" ${PROJECT_IS_TOP_LEVEL})
+option(TESSERA_BUILD_CLI_VERBS "Build the command itself, not only what its verbs are made from" ON)
 option(TESSERA_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_INSTALL "Make `cmake --install` install the library" ${PROJECT_IS_TOP_LEVEL})
