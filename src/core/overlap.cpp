@@ -57,14 +57,55 @@ struct Placed {
   const NamedView* source;
 };
 
+bool is_empty(const ConstMatrixView& view) {
+  return view.rows == 0 || view.cols == 0 || view.data == nullptr;
+}
+
 }  // namespace
+
+OutputRanges::Range OutputRanges::range_of(const ConstMatrixView& view) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+  const std::int64_t last = (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
+  return {begin, begin + static_cast<std::uintptr_t>((last + 1) * size_of(view.type))};
+}
+
+void OutputRanges::add(const ConstMatrixView& output) {
+  if (!is_empty(output)) ranges_.push_back(range_of(output));
+}
+
+bool OutputRanges::settle() {
+  if (!std::ranges::is_sorted(ranges_, {}, &Range::begin)) {
+    std::ranges::sort(ranges_, {}, &Range::begin);
+  }
+  const auto meet = [](const Range& p, const Range& q) { return q.begin < p.end; };
+  return std::ranges::adjacent_find(ranges_, meet) == ranges_.end();
+}
+
+bool OutputRanges::meets(const ConstMatrixView& input) {
+  if (is_empty(input) || ranges_.empty()) return false;
+  const Range range = range_of(input);
+  // The first output that ends behind the input's begin: the same as the last time, its neighbour,
+  // or wherever.
+  const auto is_first_behind = [&](std::size_t i) {
+    return (i == ranges_.size() || ranges_[i].end > range.begin) &&
+           (i == 0 || ranges_[i - 1].end <= range.begin);
+  };
+  if (!is_first_behind(near_)) {
+    if (near_ < ranges_.size() && is_first_behind(near_ + 1)) {
+      ++near_;
+    } else {
+      const auto found = std::ranges::upper_bound(ranges_, range.begin, {}, &Range::end);
+      near_ = static_cast<std::size_t>(found - ranges_.begin());
+    }
+  }
+  return near_ < ranges_.size() && ranges_[near_].begin < range.end;
+}
 
 void check_no_overlap(std::span<const NamedView> views) {
   std::vector<Placed> placed;
   placed.reserve(views.size());
   for (const NamedView& named : views) {
-    const bool empty = named.view.rows == 0 || named.view.cols == 0 || named.view.data == nullptr;
-    if (!empty) placed.push_back({runs_of(named.view), &named});
+    if (!is_empty(named.view)) placed.push_back({runs_of(named.view), &named});
   }
   std::ranges::sort(placed, {}, [](const Placed& p) { return p.runs.begin; });
 

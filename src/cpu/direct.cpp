@@ -1,6 +1,11 @@
 #include "cpu/direct.hpp"
 
+#include <algorithm>
+#include <atomic>
+
+#include "core/alike.hpp"
 #include "cpu/product.hpp"
+#include "cpu/threads.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -8,36 +13,104 @@ namespace {
 // m·n·k above which walking the block in pieces that fit the caches matters more than a short way.
 constexpr std::int64_t kLargestVolume = 128 * 128 * 128;
 
+// A thread takes runs of products of about this many flops from a group's list, some 10 µs: far
+// more than taking one costs, and little enough that all threads end together.
+constexpr double kFlopsPerRun = 1 << 20;
+
 bool is_small(const Operands& operands) {
   return operands.c.rows <= kLargestVolume && operands.c.cols <= kLargestVolume &&
          operands.a.cols <= kLargestVolume &&
          operands.c.rows * operands.c.cols <= kLargestVolume / operands.a.cols;
 }
 
+// The products of a group one after another, each with its form, which is worked out where it
+// differs from the one before.
+class FormWalk {
+ public:
+  FormWalk(const Plan& plan, const KernelCode& code, std::span<const Operands> groups)
+      : plan_(plan), code_(code), groups_(groups) {}
+
+  // Null where the product must go the general way. Indices in any order.
+  const DirectForm* at(std::size_t index) {
+    const bool known = form_.has_value() && differ_in_addresses_alone(groups_[index], *like_);
+    if (!known) {
+      form_ = direct_form(plan_, code_, groups_[index]);
+      like_ = &groups_[index];
+    }
+    return form_.has_value() ? &*form_ : nullptr;
+  }
+
+ private:
+  const Plan& plan_;
+  const KernelCode& code_;
+  std::span<const Operands> groups_;
+  const Operands* like_ = nullptr;
+  std::optional<DirectForm> form_;
+};
+
 }  // namespace
 
-bool run_directly(const Plan& plan, const KernelCode& code, const Operands& operands) {
+std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
+                                      const Operands& operands) {
   const TileConfig& tile = plan.tile;
-  const bool is_one_item = tile.block_m >= operands.c.rows && tile.block_n >= operands.c.cols &&
-                           tile.block_k >= operands.a.cols;
+  const bool is_one_pass = tile.block_k >= operands.a.cols;
   const bool is_plain = tile.a_in_place && tile.b_in_place && plan.problem.alpha != 0 &&
                         plan.problem.epilogue == Epilogue{};
-  const bool is_empty = operands.c.rows == 0 || operands.c.cols == 0 || operands.a.cols == 0;
-  if (!is_one_item || !is_plain || is_empty || !is_small(operands)) return false;
+  if (!is_one_pass || !is_plain) return std::nullopt;
+  DirectForm form;
+  if (operands.c.rows == 0 || operands.c.cols == 0) {
+    form.code = &code;
+    return form;
+  }
+  if (operands.a.cols == 0 || !is_small(operands)) return std::nullopt;
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
-  if (!product.a_in_place || !product.b_in_place || !product.sums_in_c()) return false;
-  BlockTask task;
-  task.rows = product.c.rows;
-  task.cols = product.c.cols;
-  task.depth = product.depth();
-  task.a = {product.a.data, true, product.a.row_stride, product.a.col_stride};
-  task.b = {product.b.data, true, 1, product.b.row_stride};
-  task.sum = product.c.data;
-  task.sum_stride = product.c.row_stride;
-  task.alpha = plan.problem.alpha;
-  task.beta = plan.problem.beta;
-  product.code->multiply(task);
+  if (!product.a_in_place || !product.b_in_place || !product.sums_in_c()) return std::nullopt;
+  form.code = product.code;
+  form.turned = product.turned;
+  form.flops = 2.0 * static_cast<double>(product.c.rows) * static_cast<double>(product.c.cols) *
+               static_cast<double>(product.depth());
+  form.task.rows = product.c.rows;
+  form.task.cols = product.c.cols;
+  form.task.depth = product.depth();
+  form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
+  form.task.b = {nullptr, true, 1, product.b.row_stride};
+  form.task.sum_stride = product.c.row_stride;
+  form.task.alpha = plan.problem.alpha;
+  form.task.beta = plan.problem.beta;
+  return form;
+}
+
+bool run_directly(const Plan& plan, const KernelCode& code, std::span<const Operands> groups,
+                  int threads) {
+  if (groups.size() == 1) {
+    // More threads than one divide even a single product.
+    if (threads > 1) return false;
+    const std::optional<DirectForm> form = direct_form(plan, code, groups.front());
+    if (form) multiply_directly(*form, groups.front());
+    return form.has_value();
+  }
+
+  FormWalk check(plan, code, groups);
+  double flops = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const DirectForm* form = check.at(i);
+    if (form == nullptr) return false;
+    flops += form->flops;
+  }
+  const std::size_t runs = std::max<std::size_t>(1, static_cast<std::size_t>(flops / kFlopsPerRun));
+  const std::size_t length = (groups.size() + runs - 1) / runs;
+  std::atomic<std::size_t> next{0};
+  auto work = [&] {
+    FormWalk forms(plan, code, groups);
+    for (;;) {
+      const std::size_t begin = next.fetch_add(length, std::memory_order_relaxed);
+      if (begin >= groups.size()) return;
+      const std::size_t end = std::min(begin + length, groups.size());
+      for (std::size_t i = begin; i < end; ++i) multiply_directly(*forms.at(i), groups[i]);
+    }
+  };
+  on_threads(threads, work);
   return true;
 }
 

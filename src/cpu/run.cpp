@@ -64,8 +64,8 @@ void check_threads(int wanted) {
               "pass 0 for the machine's default");
 }
 
-int threads_for(const Plan& plan, const Partition& partition, int wanted) {
-  if (partition.workers <= 1 || flops_of(plan.problem) < kFlopsWorthThreads) return 1;
+int threads_for(const Plan& plan, int wanted) {
+  if (plan.schedule.workers <= 1 || flops_of(plan.problem) < kFlopsWorthThreads) return 1;
   // Always the same number, also where there are fewer workers: libgomp ends a team's threads when
   // the next team is smaller and starts them anew for a larger one, which takes 200 µs with 16
   // threads.
@@ -128,13 +128,13 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
   const KernelCode& code = code_of(plan);
   check_threads(options.threads);
   for (const Operands& operands : groups) check_packed(plan, code, operands);
-  if (groups.size() == 1 && options.trace == nullptr && options.workspace == nullptr &&
-      run_directly(plan, code, groups.front())) {
+  const int threads = threads_for(plan, options.threads);
+  if (options.trace == nullptr && options.workspace == nullptr &&
+      run_directly(plan, code, groups, threads)) {
     return;
   }
   const HostIterationSpace space(plan.problem.groups, plan.tile);
   const Partition partition = make_partition(effective_schedule(plan), space);
-  const int threads = threads_for(plan, partition, options.threads);
   Recorder recorder(options.trace, space, partition);
   if (space.space().tiles == 0 || changes_nothing(plan.problem)) return;
 

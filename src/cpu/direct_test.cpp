@@ -1,0 +1,129 @@
+// The short way against the general way, bit for bit, and which products it leaves to that.
+#include "cpu/direct.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "cpu/cpuid.hpp"
+#include "cpu/run.hpp"
+#include "support/check_product.hpp"
+
+namespace tessera {
+namespace {
+
+using test::Fill;
+using test::Placement;
+using test::Product;
+
+constexpr std::int64_t kMostContributors = 200;
+
+const KernelEntry& kernel_for(ElementType type) {
+  for (const KernelEntry& kernel : cpu_kernels()) {
+    if (kernel.a == type && architecture_runs(cpu::host_architecture(), kernel.architecture)) {
+      return kernel;
+    }
+  }
+  throw std::logic_error("no kernel");
+}
+
+// Both operands in place, and one pass over k of up to 200.
+Plan plan_for(ElementType type, std::vector<GemmShape> shapes, double alpha, double beta) {
+  const KernelEntry& kernel = kernel_for(type);
+  Plan plan;
+  plan.problem = dense_problem({}, gemm_types_for(type));
+  plan.problem.groups = std::move(shapes);
+  plan.problem.alpha = alpha;
+  plan.problem.beta = beta;
+  plan.machine = host_machine();
+  plan.kernel = kernel.name;
+  plan.tile = kernel.tile;
+  plan.tile.block_m = plan.tile.block_n = 96;
+  plan.tile.block_k = 200;
+  plan.tile.a_in_place = plan.tile.b_in_place = true;
+  plan.schedule.workers = 4;
+  return plan;
+}
+
+struct Group {
+  explicit Group(const Plan& plan) {
+    std::uint64_t seed = 1;
+    for (const GemmShape& shape : plan.problem.groups) {
+      // Every other one column-major throughout, which is computed turned round.
+      const Placement place{.column_major = seed % 4 < 2,
+                            .padding = static_cast<std::int64_t>(seed % 3)};
+      products.emplace_back(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++,
+                            place, place, place);
+    }
+    for (Product& product : products) operands.push_back(product.operands());
+  }
+
+  std::deque<Product> products;
+  std::vector<Operands> operands;
+};
+
+TEST(Direct, GroupsOfMixedSmallProductsOnAnyNumberOfThreads) {
+  std::vector<GemmShape> shapes;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    // Some without rows; none narrow, for those may be turned against their layout.
+    const std::int64_t rows = i * 7 % 37;
+    shapes.push_back({rows < 9 ? 0 : rows, 9 + i * 5 % 41, 1 + i * 11 % 53});
+  }
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    for (const int threads : {1, 2, 3, 7}) {
+      const Plan plan = plan_for(type, shapes, 0.5, threads % 2);
+      Group group(plan);
+      ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), group.operands, threads));
+      for (Product& product : group.products) {
+        ASSERT_EQ(check_product(product, 0.5, threads % 2, {}, kMostContributors), "");
+      }
+    }
+  }
+}
+
+TEST(Direct, BitsAreThoseOfTheGeneralWay) {
+  std::vector<GemmShape> shapes;
+  for (const std::int64_t side : {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 100}) {
+    for (int copy = 0; copy < 4; ++copy) shapes.push_back({side, side, side});
+  }
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    for (const double alpha : {1.0, -0.75}) {
+      const Plan plan = plan_for(type, shapes, alpha, 0.5);
+      Group direct(plan);
+      Group general(plan);
+      ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), direct.operands, 2));
+      Plan packed = plan;
+      packed.tile.a_in_place = packed.tile.b_in_place = false;
+      ASSERT_FALSE(cpu::run_directly(packed, cpu::code_of(packed), general.operands, 2));
+      cpu::run_plan(packed, general.operands, {.threads = 2});
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        ASSERT_EQ(direct.products[i].c.bytes(), general.products[i].c.bytes())
+            << "side " << shapes[i].m << ", copy " << i % 4;
+      }
+    }
+  }
+}
+
+TEST(Direct, LeavesWhatItCannot) {
+  const auto goes = [](Plan plan, Placement place_c = {}) {
+    const GemmShape shape = plan.problem.groups.front();
+    Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {}, place_c);
+    const Operands operands = product.operands(plan.problem.epilogue);
+    return cpu::run_directly(plan, cpu::code_of(plan), {&operands, 1}, 1);
+  };
+  EXPECT_TRUE(goes(plan_for(ElementType::f32, {{40, 40, 40}}, 1, 0)));
+  EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 0}}, 1, 0)));
+  EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 201}}, 1, 0)));
+  EXPECT_FALSE(goes(plan_for(ElementType::f32, {{400, 400, 200}}, 1, 0)));
+  EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 40}}, 0, 0)));
+  Plan with_activation = plan_for(ElementType::f32, {{40, 40, 40}}, 1, 0);
+  with_activation.problem.epilogue.activation = Activation::relu;
+  EXPECT_FALSE(goes(with_activation));
+}
+
+}  // namespace
+}  // namespace tessera
