@@ -51,6 +51,32 @@ struct TransposeRows {
     store_lanes(to + stride, 2 * stride, _mm512_unpackhi_epi64(r0, r1));
   }
 
+  // Columns of a few rows, `row_bytes` apart, become units: element i of each row, side by side.
+  template <class Source, int Group, int Columns>
+  static void rows_to_units(const void* rows, std::int64_t row_bytes, std::uint32_t* to,
+                            std::uint32_t flip) {
+    static_assert(sizeof(Source) * Group == 4 && Group > 1);
+    for (int first = 0; first < Columns; first += 16) {
+      const int columns = Columns - first < 16 ? Columns - first : 16;
+      const auto mask = static_cast<__mmask16>((1u << columns) - 1);
+      __m512i units = _mm512_set1_epi32(static_cast<int>(flip));
+      for (int g = 0; g < Group; ++g) {
+        const char* from = static_cast<const char*>(rows) + g * row_bytes +
+                           first * static_cast<int>(sizeof(Source));
+        __m512i elements;
+        if constexpr (Group == 2) {
+          elements = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+        } else {
+          elements = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, from));
+        }
+        units = _mm512_xor_si512(
+            units, _mm512_slli_epi32(elements, 8 * static_cast<unsigned>(sizeof(Source)) *
+                                                   static_cast<unsigned>(g)));
+      }
+      _mm512_mask_storeu_epi32(to + first, mask, units);
+    }
+  }
+
  private:
   static __m512i row(const void* rows, std::int64_t offset) {
     return _mm512_loadu_si512(static_cast<const char*>(rows) + offset);
