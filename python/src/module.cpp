@@ -19,6 +19,7 @@
 #ifdef TESSERA_HAS_JAX
 #include "jax_ffi.hpp"
 #endif
+#include "report/plan_pictures.hpp"
 #include "tessera/log.hpp"
 #include "tessera/tessera.hpp"
 
@@ -205,6 +206,7 @@ void bind_plan(nb::module_& m) {
       .def_static(
           "from_json", [](const std::string& text) { return plan_from_json(text); }, "text"_a)
       .def("to_json", [](const Plan& plan) { return to_json(plan); })
+      .def("pictures", [](const Plan& plan) { return report::plan_pictures(plan); })
       .def("workspace_bytes", [](const Plan& plan) { return workspace_bytes(plan); })
       .def("run", &run_plan, "a"_a, "b"_a, "c"_a, "biases"_a.none(), "threads"_a, "stream"_a);
   m.def("plan", &plan_shapes, "shapes"_a, "types"_a, "machine"_a, "alpha"_a, "beta"_a,

@@ -127,13 +127,12 @@ class Plan:
         return f"<tessera.Plan {self._problem_text()}: {self._path_text()}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """For notebooks: the plan as a table; its schedule, tile order and time as pictures."""
         rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
             for name, value in self._rows()
         )
-        text = f"<table><caption>Tessera plan</caption>{rows}</table>"
+        text = f"<div class='tessera-plan'><table>{rows}</table>{self._handle.pictures()}"
         if self.others:
             candidates = "".join(
                 "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
@@ -142,7 +141,7 @@ class Plan:
             text += (
                 f"<details><summary>other candidates</summary><table>{candidates}</table></details>"
             )
-        return text
+        return text + "</div>"
 
     def _problem_text(self) -> str:
         shapes = [_times(shape) for shape in self.shapes]

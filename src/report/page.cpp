@@ -105,10 +105,11 @@ std::string Page::str() const {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{}</h1>\n"
+      "<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{}</h1>\n"
       "<p class=\"subtitle\">{}</p>\n</header>\n{}</main>\n"
       "<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>\n{}</script>\n</body>\n</html>\n",
-      escape(title_), page_style(), escape(title_), escape(subtitle_), body_, page_script());
+      escape(title_), page_style(), content_style(), escape(title_), escape(subtitle_), body_,
+      page_script());
 }
 
 }  // namespace tessera::report

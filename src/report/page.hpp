@@ -48,6 +48,8 @@ class Page {
   void command(std::string_view text);
 
   std::string str() const;
+  // What was added so far, without the page around it.
+  const std::string& body() const { return body_; }
 
  private:
   std::string title_;
@@ -55,8 +57,9 @@ class Page {
   std::string body_;
 };
 
-// The parts that are the same on every page (page_style.cpp, page_script.cpp).
+// The parts that are the same on every page (page_style.cpp, content_style.cpp, page_script.cpp).
 std::string_view page_style();
+std::string_view content_style();
 std::string_view page_script();
 
 }  // namespace tessera::report

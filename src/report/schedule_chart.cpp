@@ -186,7 +186,7 @@ void draw_frame(const ScheduleRows& rows, const Frame& frame, const ScheduleChar
   const double right = frame.left + frame.width;
   svg.rect(frame.left, frame.top, frame.width, bottom - frame.top, style("idle"));
   for (const double tick : frame.across.ticks(options.is_small ? 3 : 8)) {
-    if (tick > frame.across.high) continue;
+    if (tick > frame.across.high || tick != std::floor(tick)) continue;
     const double x = frame.across(tick);
     svg.line({x, bottom}, {x, bottom + 4}, style("axis"));
     svg.text({x, bottom + 17}, count(std::llround(tick)), style("middle"));

@@ -7,6 +7,7 @@
 #include "report/bar.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/page.hpp"
+#include "report/plan_pictures.hpp"
 #include "report/roofline.hpp"
 #include "report/schedule_chart.hpp"
 #include "report/story.hpp"
@@ -82,18 +83,12 @@ void add_schedule(const Story& story, const IterationSpace& space, Page& page) {
   for (const std::string& words : words_on_schedule(story)) page.paragraph(words);
 
   const ScheduleChart chart = schedule_chart(space, partition);
-  std::vector<LegendEntry> legend = {{"whole-0", "a whole tile"}};
-  if (shares) {
-    legend.push_back({"t0", "a piece of a shared tile; pieces of one tile have one colour"});
-    legend.push_back(
-        {"legend-hand-over", "a partial sum: published at the dot, added at the arrowhead"});
-  }
   page.figure(
       chart.svg,
       "Each row is a worker, each block a work item. Point at one (or touch it) to see which "
       "tile and iterations it is; the other pieces of its tile light up. " +
           chart.note,
-      legend);
+      schedule_legend(shares));
   if (shares && partition.workers > 8) {
     ScheduleChartOptions closer;
     closer.most_workers = 7;
@@ -217,18 +212,14 @@ void add_pipeline(const Story& story, Page& page) {
 void add_time(const Story& story, Page& page) {
   const Cost& cost = story.plan.cost;
   page.section("Where the time goes");
-  Bar bar{.description = "The predicted time and its terms", .parts = {}, .limit_text = {}};
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = 0; i < cost.terms.size(); ++i) {
-    const CostTerm& term = cost.terms[i];
-    bar.parts.push_back(
-        {term.name, term.seconds, seconds(term.seconds), fmt::format("t{}", i % 8)});
+  for (const CostTerm& term : cost.terms) {
     rows.push_back({term.name, seconds(term.seconds),
                     percent(cost.seconds > 0 ? term.seconds / cost.seconds : 0),
                     words_on_term(term.name)});
   }
   rows.push_back({"together", seconds(cost.seconds), "100 %", ""});
-  page.figure(bar_picture(bar), "The predicted time, as the sum of the cost model's terms.");
+  page.figure(cost_picture(cost), "The predicted time, as the sum of the cost model's terms.");
   page.table({{"term", false}, {"time", true}, {"share", true}, {"what it is", false}}, rows);
 }
 

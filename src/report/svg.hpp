@@ -1,6 +1,6 @@
 // Builds one SVG picture as a string. Pictures carry no colours of their own: elements have
-// classes, and the page's style sheet (page_style.cpp) gives each class a colour for light and for
-// dark.
+// classes, and the page's style sheet (content_style.cpp) gives each class a colour for light and
+// for dark.
 #pragma once
 
 #include <string>

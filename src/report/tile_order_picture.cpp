@@ -16,7 +16,7 @@ constexpr double kWidth = 300;
 constexpr double kSide = 238;  // of the longer side of C
 constexpr double kStrip = 16;  // A's and B's blocks beside C
 constexpr double kLeft = 34;
-constexpr double kTop = 72;
+constexpr double kTop = 80;
 constexpr std::int64_t kMostTiles = 4096;
 
 class Drawing {

@@ -1,7 +1,10 @@
 """Plans as Python sees them, and the package's own promises."""
 
+import collections
+import html.parser
 import importlib.metadata
 import importlib.resources
+import json
 import subprocess
 import sys
 
@@ -56,10 +59,58 @@ def test_a_group_runs():
 def test_pictures_for_people():
     plan = tessera.plan((64, 64, 64), keep_others=True)
     page = plan._repr_html_()
-    assert page.count("<table>") >= 2 and plan.kernel in page and "<script" not in page
+    assert page.count("<table>") >= 2 and plan.kernel in page
     assert plan.kernel in repr(plan)
     text = tessera.explain((64, 64, 64))
     assert "because" in text and "rejected" in text
+
+
+class Outline(html.parser.HTMLParser):
+    """Which elements a page has, and that each is closed in its turn."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.open, self.text = collections.Counter(), [], []
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.elements[tag] += 1
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements[tag] += 1
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_a_notebook_shows_pictures():
+    plan = tessera.plan((1536, 1792, 6016), machine="h200", workers=82, schedule="hybrid")
+    page = plan._repr_html_()
+    outline = Outline(page)
+    assert outline.elements["figure"] == 3 and outline.elements["script"] == 0
+    assert outline.elements["rect"] > 200 and outline.elements["path"] > 100
+    assert "MAC iterations done" in outline.text and "arithmetic" in outline.text
+    # Nothing is fetched, and no rule reaches beyond the plan's own element.
+    assert "//" not in page.replace("http://www.w3.org/2000/svg", "") and "url(" not in page
+    assert "<style>\n.tessera-plan {" in page and ":root" not in page
+    assert len(page) < 500_000
+
+
+def test_names_from_files_are_text_in_a_notebook():
+    document = json.loads(tessera.plan((64, 64, 64), machine="zen4").to_json())
+    hostile = "<script>alert('\"&')</script>"
+    document["machine"]["name"] = document["reason"] = hostile
+    document["cost"]["terms"][0]["name"] = hostile
+    page = tessera.Plan.from_json(json.dumps(document))._repr_html_()
+    outline = Outline(page)
+    assert outline.elements["script"] == 0
+    assert hostile in outline.text
 
 
 def test_the_package_is_complete():
