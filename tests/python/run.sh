@@ -40,6 +40,11 @@ rm -rf "$work/wheel"
 ls -s --block-size=1K "$work/wheel/"*.whl
 "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps --force-reinstall \
   "$work/wheel/"*.whl
+# What a wheel may ask of the system it is installed on; a sanitizer's library comes with such a build.
+strangers=$(readelf -d "$venv"/lib/python*/site-packages/tessera/_tessera*.so |
+  sed -n 's/.*(\(NEEDED\|RPATH\|RUNPATH\)).*\[\(.*\)\]/\2/p' |
+  grep -vE '^(lib(c|m|gcc_s|gomp|stdc\+\+|asan|ubsan|tsan)\.so\.[0-9]+|ld-linux-.*)$' || true)
+[ -z "$strangers" ] || { echo "the wheel needs what a system may lack: $strangers"; exit 1; }
 cd "$work"
 "$venv/bin/python" "$source/tests/docs/run_examples.py" "$source/docs/python.md" "$work/docs" \
   python="$venv/bin/python {source}"
