@@ -1,6 +1,6 @@
 // The public calls: check, plan, and hand over to the backend that the plan was made for. Next hop:
 // cpu/run.cpp or cuda/run.cu.
-#include "core/environment.hpp"
+#include "backend.hpp"
 #include "core/validate.hpp"
 #include "cpu/run.hpp"
 #include "cuda/device_machine.hpp"
@@ -13,45 +13,10 @@
 namespace tessera {
 namespace {
 
-int default_threads() {
-  static const int threads = environment_number("TESSERA_THREADS", 1).value_or(0);
-  return threads;
-}
-
-// A receiver may itself call the library, which must not take the plan away: hence the copy.
-void say_path(std::string_view call, const FoundPlan& found) {
-  const std::shared_ptr<const Plan> plan = found.plan;
-  const std::string_view origin = found.origin == PlanOrigin::made     ? "made"
-                                  : found.origin == PlanOrigin::shared ? "from the cache"
-                                                                       : "from this thread's cache";
-  log_line(dispatch_line(call, *plan, origin));
-}
-
-void refuse_packed(std::span<const Operands> groups) {
-  for (const Operands& operands : groups) {
-    if (operands.packed_b == nullptr) continue;
-    throw Error(ErrorCode::unsupported, "packed_b", "be null for a GPU", "a packed matrix",
-                "pass B itself, in device memory");
-  }
-}
-
-void run_on_backend(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
-  if (plan.machine.kind == MachineKind::gpu) {
-    refuse_packed(groups);
-    cuda::run_plan(plan, groups, options);
-  } else if (options.threads != 0 || default_threads() == 0) {
-    cpu::run_plan(plan, groups, options);
-  } else {
-    RunOptions with_threads = options;
-    with_threads.threads = default_threads();
-    cpu::run_plan(plan, groups, with_threads);
-  }
-}
-
 // Plans and runs. The operands pose the key's problem.
 void plan_and_run(std::string_view call, const ProblemKey& key, std::span<const Operands> groups,
                   const RunOptions& options) {
-  if (is_logged(LogTopic::dispatch)) say_path(call, find_or_make_plan(key));
+  if (is_logged(LogTopic::dispatch)) log_path(call, find_or_make_plan(key));
   run_on_backend(*find_or_make_plan(key).plan, groups, options);
 }
 

@@ -155,7 +155,7 @@ std::size_t PlanCache::size() {
   return entries_.size();
 }
 
-FoundPlan find_or_make_plan(const ProblemKey& key) {
+FoundPlan find_or_make_plan(const ProblemKey& key, PlanKeeping keeping) {
   thread_local std::array<Recent, kRecentPlans> recent_plans;
   const std::uint64_t hash = key.hash();
   Recent& recent = recent_plans[hash % kRecentPlans];
@@ -170,7 +170,7 @@ FoundPlan find_or_make_plan(const ProblemKey& key) {
   const PlanOrigin origin = plan ? PlanOrigin::shared : PlanOrigin::made;
   if (!plan) {
     plan = std::make_shared<const Plan>(make_plan(key.problem(), machine_of_calls(key.device)));
-    shared_cache().insert(hash, plan);
+    if (keeping == PlanKeeping::all_threads) shared_cache().insert(hash, plan);
   } else if (!key.same_scalars(plan->problem)) {
     plan = with_scalars(*plan, key);
   }

@@ -76,8 +76,13 @@ struct FoundPlan {
   PlanOrigin origin;
 };
 
+// Who keeps a plan that had to be made. A problem that hardly comes again, because its sizes are
+// data, would drive others out of the cache that all threads share; this thread's few plans serve
+// the calls that follow with the same sizes.
+enum class PlanKeeping { all_threads, this_thread };
+
 // The planner's choice for the key's device; on the host, as TESSERA_ISA restricts it. Throws what
 // make_plan throws, and Error(unsupported) where there is no such device.
-FoundPlan find_or_make_plan(const ProblemKey& key);
+FoundPlan find_or_make_plan(const ProblemKey& key, PlanKeeping keeping = PlanKeeping::all_threads);
 
 }  // namespace tessera

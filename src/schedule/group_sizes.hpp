@@ -54,9 +54,9 @@ struct GroupSizes {
   std::int64_t bound_m = 0;
   std::int64_t bound_n = 0;
   std::int64_t bound_k = 0;
-  IndexList values;  // offsets or counts; m where each product has its own
-  IndexList n_values;
-  IndexList k_values;
+  IndexList values{};  // offsets or counts; m where each product has its own
+  IndexList n_values{};
+  IndexList k_values{};
 
   // Of a segment, as the array says it.
   TESSERA_HD std::int64_t begin_of(std::int64_t group) const {

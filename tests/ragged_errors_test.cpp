@@ -1,0 +1,258 @@
+// What ragged calls refuse: each error names the argument and says what to do, and nothing has been
+// written by then. And that sizes, which change with every call, do not fill the cache of plans.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tessera/grouped.hpp"
+#include "tessera/log.hpp"
+
+namespace tessera {
+namespace {
+
+struct Refusal {
+  ErrorCode code = ErrorCode::interrupted;
+  std::string message = "no error";
+};
+
+Refusal refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {};
+}
+
+// 3 groups over 12 rows, N = 5, K = 4.
+struct Experts {
+  std::vector<float> a = std::vector<float>(12 * 4, 1.0f);
+  std::vector<float> b = std::vector<float>(3 * 4 * 5, 1.0f);
+  std::vector<float> c = std::vector<float>(12 * 5, 7.0f);
+  std::vector<float> wide_c = std::vector<float>(3 * 12 * 5, 7.0f);
+  std::vector<float> bias = std::vector<float>(3 * 5, 1.0f);
+  std::vector<std::int64_t> offsets = {0, 3, 3, 12};
+  std::vector<std::int32_t> counts = {4, 0, 2};
+
+  RaggedRows rows() {
+    return {row_major(std::as_const(a).data(), 12, 4), index_array(offsets),
+            batch(std::as_const(b).data(), 3, 4, 5), row_major(c.data(), 12, 5),
+            row_major(std::as_const(bias).data(), 3, 5)};
+  }
+  MaskedRows masked() {
+    return {batch(std::as_const(a).data(), 3, 4, 4),
+            index_array(counts),
+            batch(std::as_const(b).data(), 3, 4, 5),
+            batch(c.data(), 3, 4, 5),
+            {}};
+  }
+  // A is 4×12, B 12×5: the rows' own gradient.
+  RaggedK depth() {
+    return {row_major(std::as_const(a).data(), 12, 4).transposed(),
+            row_major(std::as_const(c).data(), 12, 5),
+            index_array(offsets),
+            batch(wide_c.data(), 3, 4, 5),
+            {}};
+  }
+
+  // That `call` fails with the code, says all of `words`, and leaves C as it was.
+  void refuses(ErrorCode code, const std::vector<std::string>& words,
+               const std::function<void()>& call) {
+    const Refusal refusal = refusal_of(call);
+    EXPECT_EQ(static_cast<int>(refusal.code), static_cast<int>(code)) << refusal.message;
+    for (const std::string& word : words) {
+      EXPECT_NE(refusal.message.find(word), std::string::npos)
+          << "\"" << word << "\" in \"" << refusal.message << "\"";
+    }
+    EXPECT_EQ(c, std::vector<float>(12 * 5, 7.0f));
+    EXPECT_EQ(wide_c, std::vector<float>(3 * 12 * 5, 7.0f));
+  }
+  void refuses_sizes(const std::vector<std::string>& words, const RaggedProducts& products) {
+    refuses(ErrorCode::invalid_argument, words, [&] { ragged_gemm(1, products, 0); });
+  }
+};
+
+TEST(RaggedErrors, OffsetsThatFallOrLeaveTheirLength) {
+  Experts e;
+  e.offsets = {-1, 3, 3, 12};
+  e.refuses_sizes({"offsets[0]", "at least 0", "given -1", "running sum"}, e.rows());
+  e.offsets = {0, 4, 3, 12};
+  e.refuses_sizes({"offsets[2]", "at least where the group begins, 4", "given 3"}, e.rows());
+  e.offsets = {0, 3, 3, 13};
+  e.refuses_sizes({"offsets[3]", "at most the length that is divided, 12", "given 13"}, e.rows());
+  e.refuses_sizes({"offsets[3]", "12", "given 13"}, e.depth());
+  e.offsets = {3, 2, 12};  // ends
+  e.refuses_sizes({"offsets[1]", "begins, 3", "given 2"}, e.rows());
+  e.offsets = {-2, 2, 12};
+  e.refuses_sizes({"offsets[0]", "begins, 0", "given -2"}, e.rows());
+  e.offsets = {0, 12};
+  e.refuses_sizes({"offsets", "have 4 numbers, or the 3 ends", "given 2"}, e.rows());
+}
+
+TEST(RaggedErrors, CountsBeyondTheCapacity) {
+  Experts e;
+  e.counts = {4, 5, 0};
+  e.refuses_sizes({"counts[1]", "between 0 and 4", "given 5"}, e.masked());
+  e.counts = {4, 0, -1};
+  e.refuses_sizes({"counts[2]", "given -1"}, e.masked());
+  e.counts = {4, 0};
+  e.refuses_sizes({"counts", "one number per group, 3", "given 2"}, e.masked());
+}
+
+TEST(RaggedErrors, SizesWithoutUsableMemory) {
+  Experts e;
+  RaggedRows rows = e.rows();
+  rows.offsets.data = nullptr;
+  e.refuses_sizes({"offsets", "null pointer"}, rows);
+  std::vector<std::byte> raw(64);
+  rows.offsets.data = raw.data() + 1;
+  e.refuses_sizes({"offsets", "aligned", "1 bytes past"}, rows);
+}
+
+TEST(RaggedErrors, ViewsThatDoNotGoTogether) {
+  Experts e;
+  RaggedRows rows = e.rows();
+  rows.a.rows = 11;
+  e.refuses_sizes({"A", "as many rows as C, 12", "given 11"}, rows);
+  rows = e.rows();
+  rows.b.rows = 3;
+  e.refuses_sizes({"B of group 0", "as many rows as A has columns, 4"}, rows);
+  rows = e.rows();
+  rows.b.cols = 4;
+  e.refuses_sizes({"B of group 0", "as many columns as C, 5"}, rows);
+  rows = e.rows();
+  rows.b.group_stride = -1;
+  e.refuses_sizes({"B", "group stride of at least 0", "given -1"}, rows);
+  rows = e.rows();
+  rows.b.groups = -1;
+  e.refuses_sizes({"groups", "given -1"}, rows);
+  rows = e.rows();
+  rows.c.data = nullptr;
+  e.refuses_sizes({"C of group 0", "null pointer"}, rows);
+  rows = e.rows();
+  rows.a.data = e.c.data();  // shares C's memory
+  e.refuses_sizes({"share no memory"}, rows);
+  rows = e.rows();
+  rows.b.type = ElementType::f64;
+  e.refuses_sizes({"types"}, rows);
+
+  MaskedRows masked = e.masked();
+  masked.c.groups = 2;
+  e.refuses_sizes({"C", "one matrix per group, 3", "given 2"}, masked);
+  masked = e.masked();
+  masked.c.group_stride = 0;
+  e.refuses_sizes({"C of group", "share no memory"}, masked);
+  RaggedK depth = e.depth();
+  depth.b.rows = 11;
+  e.refuses_sizes({"B", "as many rows as A has columns, 12", "given 11"}, depth);
+}
+
+TEST(RaggedErrors, BiasesThatDoNotFit) {
+  Experts e;
+  const auto refuses = [&](const std::vector<std::string>& words, const RaggedProducts& products,
+                           BiasAxis axis) {
+    e.refuses(ErrorCode::invalid_argument, words, [&] {
+      ragged_gemm(1, products, 0, {axis, Activation::none});
+    });
+  };
+  refuses({"epilogue.bias", "none or column", "given row"}, e.rows(), BiasAxis::row);
+  refuses({"bias", "one row per group, 3", "given 0"}, e.masked(), BiasAxis::column);
+  RaggedRows rows = e.rows();
+  rows.bias.cols = 4;
+  refuses({"bias", "5", "given 4"}, rows, BiasAxis::column);
+}
+
+TEST(RaggedErrors, PointerArraysThatAreNotThere) {
+  Experts e;
+  std::vector<std::int32_t> one = {1, 1};
+  const IndexArray ones = index_array(one);
+  PointerArray array;
+  array.groups = 2;
+  for (IndexArray* list : {&array.m, &array.n, &array.k, &array.lda, &array.ldb, &array.ldc}) {
+    *list = ones;
+  }
+  e.refuses_sizes({"pointers", "null pointer"}, array);
+  array.a_major = Major::general;
+  e.refuses_sizes({"major", "row or column"}, array);
+  array.a_major = Major::row;
+  array.bound = {0, 1, 1};
+  e.refuses_sizes({"group 0", "bound, 0×1×1", "given 1×1×1"}, array);
+  one[1] = -3;
+  array.bound.m = 5;
+  e.refuses_sizes({"group 1", "at least 0", "given -3×-3×-3"}, array);
+  array.k = {};
+  e.refuses_sizes({"k", "one number per group, 2", "given 0"}, array);
+}
+
+TEST(RaggedErrors, CudaDevicesAreToldWhatToDo) {
+  Experts e;
+  const Plan plan = make_ragged_plan(e.rows(), 1, 0, {}, host_machine());
+  Plan for_gpu = plan;
+  for_gpu.machine = machine_by_name("h200");
+  const std::vector<std::string> words = {"no CUDA kernel", "grouped_gemm"};
+  e.refuses(ErrorCode::unsupported, words, [&] { ragged_gemm(1, e.rows(), 0, {}, {.device = 0}); });
+  e.refuses(ErrorCode::unsupported, words,
+            [&] { ragged_gemm(1, e.masked(), 0, {}, {.device = 0}); });
+  e.refuses(ErrorCode::unsupported, words,
+            [&] { ragged_gemm(1, e.depth(), 0, {}, {.device = 0}); });
+  e.refuses(ErrorCode::unsupported, words, [&] { run_ragged(for_gpu, e.rows()); });
+  e.refuses(ErrorCode::unsupported, words, [&] { ragged_workspace_bytes(for_gpu, e.rows()); });
+  e.refuses(ErrorCode::unsupported, words,
+            [&] { make_ragged_plan(e.rows(), 1, 0, {}, machine_by_name("h200")); });
+}
+
+TEST(RaggedErrors, PlansForOtherProducts) {
+  Experts e;
+  const Plan plan = make_ragged_plan(e.rows(), 1, 0, {}, host_machine());
+  const auto refuses = [&](const std::vector<std::string>& words, const RaggedProducts& products) {
+    e.refuses(ErrorCode::invalid_argument, words, [&] { run_ragged(plan, products); });
+  };
+  RaggedRows rows = e.rows();
+  rows.a.cols = rows.b.rows = 3;
+  refuses({"operands of group 0", "same for every group", "plan again"}, rows);
+  RaggedK depth = e.depth();
+  depth.a.rows = depth.c.rows = 3;
+  refuses({"operands of group 0"}, depth);
+  rows = e.rows();
+  rows.b.groups = 2;
+  rows.offsets.size = 3;
+  refuses({"groups", "number 3", "given 2"}, rows);
+}
+
+TEST(Ragged, NoGroupsAreNoWork) {
+  Experts e;
+  RaggedRows rows = e.rows();
+  rows.b.groups = 0;
+  rows.offsets = {};
+  ragged_gemm(1, rows, 0);
+  rows.offsets = index_array(std::span(e.offsets).first(1));
+  ragged_gemm(1, rows, 0);
+  ragged_gemm(1, StridedBatch{}, 0);
+  EXPECT_EQ(e.c, std::vector<float>(12 * 5, 7.0f));
+}
+
+TEST(Ragged, PlansForFoundSizesStayWithTheThread) {
+  Experts e;
+  std::vector<std::string> lines;
+  set_log([&](std::string_view line) { lines.emplace_back(line); });
+  const auto origin = [&] {
+    ragged_gemm(1, e.rows(), 0);
+    return lines.empty() ? "" : lines.back();
+  };
+  e.offsets = {1, 2, 9, 11};
+  EXPECT_NE(origin().find("made"), std::string::npos) << lines.back();
+  EXPECT_NE(origin().find("this thread's cache"), std::string::npos) << lines.back();
+  // Had it gone to the cache that all threads share, it would be found there.
+  std::thread([&] { EXPECT_NE(origin().find("made"), std::string::npos) << lines.back(); }).join();
+  EXPECT_NE(lines.back().find("ragged_gemm"), std::string::npos);
+  set_log({});
+}
+
+}  // namespace
+}  // namespace tessera
