@@ -1,19 +1,15 @@
 // The C API: each function turns its arguments into those of the C++ API, and exceptions into
-// status codes, in one place (`guarded`).
+// status codes, in one place (`guarded` in c_api_convert.hpp).
 #include "tessera/tessera.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
-#include <exception>
-#include <new>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "c_api_convert.hpp"
 #include "tessera/log.hpp"
 #include "tessera/tessera.hpp"
 
@@ -31,135 +27,12 @@ namespace {
 
 using tessera::Error;
 using tessera::ErrorCode;
-
-// Memory for the message may be what is missing, so it is kept in place and cut to fit.
-thread_local char last_error[2048] = "";
-
-tessera_status fail(tessera_status status, std::string_view message) {
-  std::size_t length = std::min(message.size(), sizeof last_error - 1);
-  // Not in the middle of a UTF-8 character.
-  while (length < message.size() && length > 0 && (message[length] & 0xC0) == 0x80) --length;
-  std::memcpy(last_error, message.data(), length);
-  last_error[length] = '\0';
-  return status;
-}
-
-tessera_status status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-      return TESSERA_INVALID_ARGUMENT;
-    case ErrorCode::unsupported:
-      return TESSERA_UNSUPPORTED;
-    case ErrorCode::out_of_memory:
-      return TESSERA_OUT_OF_MEMORY;
-    case ErrorCode::io:
-      return TESSERA_IO;
-    case ErrorCode::device:
-      return TESSERA_DEVICE;
-    case ErrorCode::interrupted:
-      return TESSERA_INTERRUPTED;
-  }
-  return TESSERA_INTERNAL;
-}
-
-template <class Body>
-tessera_status guarded(Body&& body) noexcept {
-  try {
-    body();
-    return TESSERA_OK;
-  } catch (const Error& error) {
-    return fail(status_of(error.code()), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(TESSERA_OUT_OF_MEMORY,
-                "memory: the host has none left; free some, or use a smaller problem");
-  } catch (const std::exception& error) {
-    return fail(TESSERA_INTERNAL, error.what());
-  } catch (...) {
-    return fail(TESSERA_INTERNAL, "an exception of unknown type");
-  }
-}
-
-template <class Pointer>
-void require(Pointer* pointer, std::string_view argument) {
-  if (pointer == nullptr) {
-    throw Error(ErrorCode::invalid_argument, argument, "point to an object", "NULL",
-                "pass its address");
-  }
-}
-
-// ---- From C to C++ ----
-
-// C enums are integers that can hold anything.
-template <class To, class From>
-To checked(From value, int last, std::string_view argument) {
-  const int number = static_cast<int>(value);
-  if (number < 0 || number > last) {
-    throw Error(ErrorCode::invalid_argument, argument, "be one of its enum's constants",
-                std::to_string(number), "see tessera.h");
-  }
-  return static_cast<To>(number);
-}
-
-tessera::ElementType type_of(tessera_type type, std::string_view argument) {
-  static_assert(TESSERA_F64 == static_cast<int>(tessera::ElementType::f64));
-  static_assert(TESSERA_F32 == static_cast<int>(tessera::ElementType::f32));
-  static_assert(TESSERA_F16 == static_cast<int>(tessera::ElementType::f16));
-  static_assert(TESSERA_BF16 == static_cast<int>(tessera::ElementType::bf16));
-  static_assert(TESSERA_I8 == static_cast<int>(tessera::ElementType::i8));
-  static_assert(TESSERA_U8 == static_cast<int>(tessera::ElementType::u8));
-  static_assert(TESSERA_I32 == static_cast<int>(tessera::ElementType::i32));
-  return checked<tessera::ElementType>(type, TESSERA_I32, argument);
-}
-
-tessera::ConstMatrixView view_of(const tessera_const_matrix& m, std::string_view argument) {
-  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, argument)};
-}
-
-tessera::MatrixView view_of(const tessera_matrix& m, std::string_view argument) {
-  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, argument)};
-}
-
-tessera::Operands operands_of(const tessera_operands& o) {
-  return {view_of(o.a, "A's type"),
-          view_of(o.b, "B's type"),
-          view_of(o.c, "C's type"),
-          {o.bias.data, o.bias.size, o.bias.stride, type_of(o.bias.type, "bias's type")}};
-}
-
-std::vector<tessera::Operands> groups_of(const tessera_operands* groups, std::size_t count) {
-  if (count > 0) require(groups, "groups");
-  std::vector<tessera::Operands> converted;
-  converted.reserve(count);
-  for (std::size_t g = 0; g < count; ++g) converted.push_back(operands_of(groups[g]));
-  return converted;
-}
-
-tessera::Epilogue epilogue_of(const tessera_epilogue* epilogue) {
-  static_assert(TESSERA_BIAS_COLUMN == static_cast<int>(tessera::BiasAxis::column));
-  static_assert(TESSERA_SILU == static_cast<int>(tessera::Activation::silu));
-  if (epilogue == nullptr) return {};
-  return {checked<tessera::BiasAxis>(epilogue->bias, TESSERA_BIAS_COLUMN, "epilogue.bias"),
-          checked<tessera::Activation>(epilogue->activation, TESSERA_SILU, "epilogue.activation")};
-}
-
-// Members beyond what the caller's header knew keep their defaults.
-tessera::RunOptions run_options_of(const tessera_run_options* options) {
-  if (options == nullptr) return {};
-  tessera_run_options known{};
-  if (options->struct_size < sizeof known.struct_size || options->struct_size > 4096) {
-    throw Error(ErrorCode::invalid_argument, "options.struct_size",
-                "be sizeof(tessera_run_options), " + std::to_string(sizeof known),
-                std::to_string(options->struct_size), "set it before the call");
-  }
-  std::memcpy(&known, options, std::min(options->struct_size, sizeof known));
-  tessera::RunOptions converted;
-  converted.threads = known.threads;
-  converted.device = known.gpu - 1;
-  converted.stream = known.stream;
-  converted.workspace = known.workspace;
-  converted.workspace_size = known.workspace_size;
-  return converted;
-}
+using tessera::c_api::epilogue_of;
+using tessera::c_api::groups_of;
+using tessera::c_api::guarded;
+using tessera::c_api::require;
+using tessera::c_api::run_options_of;
+using tessera::c_api::view_of;
 
 // ---- Options by name ----
 
@@ -243,7 +116,7 @@ void give(Handle** handle, Value&& value) {
 extern "C" {
 
 const char* tessera_last_error(void) {
-  return last_error;
+  return tessera::c_api::last_message();
 }
 
 const char* tessera_status_name(tessera_status status) {

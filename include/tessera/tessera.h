@@ -146,6 +146,100 @@ TESSERA_API tessera_status tessera_grouped_gemm(double alpha, const tessera_oper
                                                 const tessera_epilogue* epilogue,
                                                 const tessera_run_options* options);
 
+/* ---- Groups whose sizes stand in arrays ---- */
+
+/* Whole numbers, read when a call runs. On the CPU everything below works; with options->gpu it is
+ * TESSERA_UNSUPPORTED, and tessera_grouped_gemm, with sizes on the host, does the same work there.
+ */
+typedef enum tessera_index_type TESSERA_ENUM_TYPE {
+  TESSERA_INDEX_I32 = 0,
+  TESSERA_INDEX_I64 = 1
+} tessera_index_type;
+
+typedef struct tessera_indices {
+  const void* data;
+  int64_t size;
+  tessera_index_type type;
+} tessera_indices;
+
+/* One matrix per group: element (g, i, j) is at data + g · group_stride + i · row_stride + j ·
+ * col_stride. An input's group_stride may be 0: one matrix for all groups. */
+typedef struct tessera_batch {
+  void* data;
+  int64_t groups;
+  int64_t rows; /* of each matrix */
+  int64_t cols;
+  int64_t group_stride;
+  int64_t row_stride;
+  int64_t col_stride;
+  tessera_type type;
+} tessera_batch;
+
+typedef struct tessera_const_batch {
+  const void* data;
+  int64_t groups;
+  int64_t rows;
+  int64_t cols;
+  int64_t group_stride;
+  int64_t row_stride;
+  int64_t col_stride;
+  tessera_type type;
+} tessera_const_batch;
+
+/* `offsets` of G groups: G + 1 numbers that never fall, where group g is [offsets[g], offsets[g +
+ * 1]); or its G ends alone, where group 0 begins at 0. What lies outside all groups is neither read
+ * nor written. `bias` is read only where the epilogue asks for one: group g's values are its row g.
+ */
+
+/* Rows sorted by group: C[rows of g] ← activation(alpha · A[rows of g] · B[g] + beta · C[rows of g]
+ * + bias[g]). */
+typedef struct tessera_ragged_rows {
+  tessera_const_matrix a;    /* (T, K) */
+  tessera_indices offsets;   /* into T */
+  tessera_const_batch b;     /* (G, K, N) */
+  tessera_matrix c;          /* (T, N) */
+  tessera_const_matrix bias; /* (G, N), with TESSERA_BIAS_COLUMN */
+} tessera_ragged_rows;
+
+/* Of the rows of each group the first counts[g] are there; the others are neither read nor written.
+ */
+typedef struct tessera_masked_rows {
+  tessera_const_batch a;     /* (G, M_max, K) */
+  tessera_indices counts;    /* G numbers from 0 to M_max */
+  tessera_const_batch b;     /* (G, K, N) */
+  tessera_batch c;           /* (G, M_max, N) */
+  tessera_const_matrix bias; /* (G, N), with TESSERA_BIAS_COLUMN */
+} tessera_masked_rows;
+
+/* Columns of A and rows of B sorted by group: C[g] ← … A[:, k of g] · B[k of g, :] …; an empty
+ * segment leaves beta · C[g]. */
+typedef struct tessera_ragged_k {
+  tessera_const_matrix a;    /* (M, T) */
+  tessera_const_matrix b;    /* (T, N) */
+  tessera_indices offsets;   /* into T */
+  tessera_batch c;           /* (G, M, N) */
+  tessera_const_matrix bias; /* (G, N) with TESSERA_BIAS_COLUMN, (G, M) with TESSERA_BIAS_ROW */
+} tessera_ragged_k;
+
+/* `epilogue` and `options` may be NULL. */
+TESSERA_API tessera_status tessera_ragged_rows_gemm(double alpha,
+                                                    const tessera_ragged_rows* products,
+                                                    double beta, const tessera_epilogue* epilogue,
+                                                    const tessera_run_options* options);
+TESSERA_API tessera_status tessera_masked_rows_gemm(double alpha,
+                                                    const tessera_masked_rows* products,
+                                                    double beta, const tessera_epilogue* epilogue,
+                                                    const tessera_run_options* options);
+TESSERA_API tessera_status tessera_ragged_k_gemm(double alpha, const tessera_ragged_k* products,
+                                                 double beta, const tessera_epilogue* epilogue,
+                                                 const tessera_run_options* options);
+/* The gated pair: C ← activation(A · B) ∘ (A · up), rounded once; SwiGLU with TESSERA_SILU. `up`
+ * has B's shape and type; no bias is applied. */
+TESSERA_API tessera_status tessera_gated_rows_gemm(const tessera_ragged_rows* products,
+                                                   const tessera_const_batch* up,
+                                                   tessera_activation activation,
+                                                   const tessera_run_options* options);
+
 /* ---- Machines: processors as data ---- */
 
 typedef struct tessera_machine tessera_machine;
