@@ -13,6 +13,8 @@ using enum ElementType;
 constexpr KernelEntry row(std::string_view name, std::string_view architecture, ElementType a,
                           ElementType b, int mr, int nr, std::string_view wins_at,
                           const KernelSpeed& speed = {}) {
+  const bool is_float = a == f32 || a == f64;
+  const bool has_groups = architecture == "avx512_bf16" || architecture == "avx512_vnni";
   TileConfig tile;
   tile.mr = mr;
   tile.nr = nr;
@@ -25,7 +27,9 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           .wins_at = wins_at,
           .speed = speed,
           // The others convert, or group elements of k, while they pack.
-          .reads_in_place = a == f32 || a == f64};
+          .reads_in_place = is_float,
+          // Groups of k that the instruction takes lie together along k.
+          .multiplies_dots = has_groups || (is_float && architecture == "avx512")};
 }
 
 // Tile loads take most of the time that the tile unit would need: 0.9 of 2.7 TFLOP/s on one core of

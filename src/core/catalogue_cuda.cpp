@@ -42,7 +42,8 @@ constexpr KernelEntry sm90(std::string_view name, ElementType type, const TileCo
           .wins_at = wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
           .speed = speed,
-          .reads_in_place = false};
+          .reads_in_place = false,
+          .multiplies_dots = false};
 }
 
 // The kernel with ordinary loads: any strides, any alignment, any GPU from sm_80 on.
@@ -57,7 +58,8 @@ constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, 
           .tile = {.block_m = block_m, .block_n = block_n, .block_k = block_k, .stages = stages},
           .wins_at = wins_at,
           .speed = speed,
-          .reads_in_place = false};
+          .reads_in_place = false,
+          .multiplies_dots = false};
 }
 
 constexpr std::string_view kGeneralWins = "operands that TMA cannot take, and GPUs before Hopper";

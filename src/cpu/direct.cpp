@@ -74,7 +74,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.cols = product.c.cols;
   form.task.depth = product.depth();
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
-  form.task.b = {nullptr, true, 1, product.b.row_stride};
+  form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
   form.task.sum_stride = product.c.row_stride;
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;

@@ -24,19 +24,40 @@ struct OpsQuads : OpsBase<AccumulateI32> {
   static __m512i broadcast(const void* from) { return _mm512_set1_epi32(word_at(from)); }
 };
 
+// Quads lie along k as they are. `Flip`: bits of A to invert.
+template <std::uint8_t Flip>
+struct DotsOfQuads {
+  static __mmask64 first(int count) { return (std::uint64_t{1} << count) - 1; }
+  static __m512i load_a(const void* from) { return flipped(load_b(from)); }
+  static __m512i load_a(const void* from, __mmask64 some) { return flipped(load_b(from, some)); }
+  static __m512i load_b(const void* from) { return _mm512_loadu_si512(from); }
+  static __m512i load_b(const void* from, __mmask64 some) {
+    return _mm512_maskz_loadu_epi8(some, from);
+  }
+  static std::int32_t add_lanes(__m512i sum) { return _mm512_reduce_add_epi32(sum); }
+
+ private:
+  static __m512i flipped(__m512i bytes) {
+    return _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(Flip)));
+  }
+};
+
 struct OpsU8I8 : OpsQuads {
+  using Dots = DotsOfQuads<0>;
   using A = std::uint8_t;
   using B = std::int8_t;
   static Vec multiply_add(Vec sum, __m512i a, BVec b) { return dot_quads(sum, a, b); }
 };
 
 struct OpsI8U8 : OpsQuads {
+  using Dots = DotsOfQuads<0>;
   using A = std::int8_t;
   using B = std::uint8_t;
   static Vec multiply_add(Vec sum, __m512i a, BVec b) { return dot_quads(sum, b, a); }
 };
 
 struct OpsI8I8 : OpsU8I8 {
+  using Dots = DotsOfQuads<0x80>;
   static constexpr bool kOffsetA = true;
   static __m512i offset() { return _mm512_set1_epi8(static_cast<char>(128)); }
 };

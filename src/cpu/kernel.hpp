@@ -26,7 +26,9 @@ struct PackSource {
 struct BlockOperand {
   const void* data = nullptr;
   bool in_place = false;
-  std::int64_t along_stride = 0;  // in elements; in place only. B's is 1.
+  // In elements; in place only. B's rows are dense (along_stride is 1), or else its columns, and
+  // then A's rows are too (KernelCode::multiplies_dots).
+  std::int64_t along_stride = 0;
   std::int64_t depth_stride = 0;
   std::int64_t panel_bytes = 0;  // from one packed panel to the next
 };
@@ -89,6 +91,7 @@ struct KernelCode {
   int packed_size_b = 0;
   int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
   bool reads_in_place = false;
+  bool multiplies_dots = false;  // reads both in place where both lie along k
   ElementType accumulator = ElementType::f32;
   // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.
   const KernelCode* turned = nullptr;

@@ -3,6 +3,7 @@
 // Internal linkage; see pack.hpp.
 #pragma once
 
+#include "cpu/dots.hpp"
 #include "cpu/microkernel.hpp"
 #include "cpu/pack.hpp"
 
@@ -37,6 +38,11 @@ struct Code {
                                    std::is_same_v<typename UnitsA::Source, typename Ops::A> &&
                                    std::is_same_v<typename UnitsB::Source, typename Ops::B>;
 
+  // Along k no grouping is needed either.
+  static constexpr bool kDots = requires { typename Ops::Dots; }
+  &&sizeof(typename UnitsA::Source) == sizeof(typename Ops::A) &&
+      sizeof(typename UnitsB::Source) == sizeof(typename Ops::B);
+
   static std::int64_t padded(std::int64_t depth) {
     return (depth + Ops::kGroup - 1) / Ops::kGroup * Ops::kGroup;
   }
@@ -59,6 +65,12 @@ struct Code {
   }
 
   static void multiply(const BlockTask& task) {
+    if constexpr (kDots) {
+      if (task.b.in_place && task.b.depth_stride == 1 && task.b.along_stride != 1) {
+        multiply_dots<Ops>(task);
+        return;
+      }
+    }
     if constexpr (kInPlace) {
       if (task.a.in_place || task.b.in_place) {
         multiply_tiles<Ops, MR, NV, true>(task, padded(task.depth));
@@ -97,6 +109,7 @@ struct Code {
     code.packed_size_b = sizeof(typename Ops::B);
     code.panel_extra_b = static_cast<int>(kExtra);
     code.reads_in_place = kInPlace;
+    code.multiplies_dots = kDots;
     code.accumulator = accumulator_type<typename Ops::Acc>();
     code.turned = turned;
     code.pack_a = pack_a;

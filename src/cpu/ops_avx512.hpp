@@ -159,7 +159,31 @@ struct OpsBase : Accumulate {
   static void prefetch(const void* to) { __builtin_prefetch(to, 1, 3); }
 };
 
+// How dot products (dots.hpp) read along k, and how a sum's lanes become one.
+struct DotsF32 {
+  static __mmask16 first(int count) { return static_cast<__mmask16>((1u << count) - 1); }
+  static __m512 load_a(const float* from) { return _mm512_loadu_ps(from); }
+  static __m512 load_a(const float* from, __mmask16 some) {
+    return _mm512_maskz_loadu_ps(some, from);
+  }
+  static __m512 load_b(const float* from) { return load_a(from); }
+  static __m512 load_b(const float* from, __mmask16 some) { return load_a(from, some); }
+  static float add_lanes(__m512 sum) { return _mm512_reduce_add_ps(sum); }
+};
+
+struct DotsF64 {
+  static __mmask8 first(int count) { return static_cast<__mmask8>((1u << count) - 1); }
+  static __m512d load_a(const double* from) { return _mm512_loadu_pd(from); }
+  static __m512d load_a(const double* from, __mmask8 some) {
+    return _mm512_maskz_loadu_pd(some, from);
+  }
+  static __m512d load_b(const double* from) { return load_a(from); }
+  static __m512d load_b(const double* from, __mmask8 some) { return load_a(from, some); }
+  static double add_lanes(__m512d sum) { return _mm512_reduce_add_pd(sum); }
+};
+
 struct OpsF32 : OpsBase<AccumulateF32> {
+  using Dots = DotsF32;
   using A = float;
   using B = float;
   using BVec = __m512;
@@ -172,6 +196,7 @@ struct OpsF32 : OpsBase<AccumulateF32> {
 };
 
 struct OpsF64 : OpsBase<AccumulateF64> {
+  using Dots = DotsF64;
   using A = double;
   using B = double;
   using BVec = __m512d;

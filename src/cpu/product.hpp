@@ -33,6 +33,7 @@ struct Product {
   bool turned = false;
   bool a_in_place = false;
   bool b_in_place = false;
+  bool is_dots = false;  // both in place, along k
   const PackedMatrix* packed_b = nullptr;
 
   std::int64_t depth() const { return a.cols; }
@@ -45,6 +46,9 @@ struct Product {
     return {row, col, std::min(specs.c.block_rows, c.rows - row),
             std::min(specs.c.block_cols, c.cols - col)};
   }
+
+  // Of B in place, in elements.
+  std::int64_t along_stride_b() const { return is_dots ? b.col_stride : 1; }
 
   // Whether sums can be collected in C itself.
   bool sums_in_c() const {
@@ -86,10 +90,14 @@ inline Product product_of(const Operands& operands, const TileConfig& tile,
     product.c = operands.c;
   }
   product.specs = operand_specs(turned_tile);
-  product.a_in_place = turned_tile.a_in_place && product.code->reads_in_place;
-  product.b_in_place = turned_tile.b_in_place && product.code->reads_in_place &&
-                       product.packed_b == nullptr &&
-                       (product.b.col_stride == 1 || product.b.cols == 1);
+  const KernelCode& kernel = *product.code;
+  const bool wants_b = turned_tile.b_in_place && product.packed_b == nullptr;
+  product.is_dots = wants_b && turned_tile.a_in_place && kernel.multiplies_dots &&
+                    product.a.col_stride == 1 && product.b.row_stride == 1 &&
+                    product.b.col_stride != 1 && product.b.cols > 1;
+  product.a_in_place = product.is_dots || (turned_tile.a_in_place && kernel.reads_in_place);
+  product.b_in_place = product.is_dots || (wants_b && kernel.reads_in_place &&
+                                           (product.b.col_stride == 1 || product.b.cols == 1));
   return product;
 }
 

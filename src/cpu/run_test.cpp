@@ -86,6 +86,8 @@ TEST_P(Kernels, CodeAgreesWithTheCatalogue) {
   EXPECT_EQ(code->mr, kernel().tile.mr);
   EXPECT_EQ(code->nr, kernel().tile.nr);
   EXPECT_EQ(code->accumulator, accumulator_of(types_of(kernel())));
+  EXPECT_EQ(code->reads_in_place, kernel().reads_in_place);
+  EXPECT_EQ(code->multiplies_dots, kernel().multiplies_dots);
 }
 
 // One tile: every number of rows and vectors that a register tile can have, packed and in place.
@@ -105,6 +107,45 @@ TEST_P(Kernels, EveryRegisterTileSize) {
           Product product(plan.problem.types, {m, n, k}, 0, Fill::normal, seed++);
           ASSERT_EQ(run_and_check(plan, product, 1), "") << (in_place ? "in place" : "packed");
         }
+      }
+    }
+  }
+}
+
+// Rows of A and columns of B along k, in place: every size of a tile of dot products, all ends of
+// k.
+TEST_P(Kernels, DotProductsOfEverySize) {
+  std::uint64_t seed = 500;
+  for (std::int64_t m = 1; m <= 6; ++m) {
+    for (const std::int64_t n : {1, 4, 7, 8, 9, 21}) {
+      for (const std::int64_t k : {1, 15, 16, 63, 64, 67, 130, 300}) {
+        Plan plan =
+            plan_for(kernel(), types_of(kernel(), m % 2 == 0), {m, n, k}, {m, n + 3, 256}, {});
+        plan.tile.a_in_place = true;
+        plan.tile.b_in_place = true;
+        plan.problem.beta = n % 2 == 0 ? 0 : 1;
+        Product product(plan.problem.types, {m, n, k}, plan.problem.beta, Fill::normal, seed++, {},
+                        {.column_major = true});
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
+      }
+    }
+  }
+}
+
+// Blocks of k so deep that C is fetched before it is needed (microkernel.hpp), and their
+// remainders.
+TEST_P(Kernels, DeepBlocks) {
+  std::uint64_t seed = 700;
+  for (const std::int64_t block_k : {132, 256, 1000}) {
+    for (const std::int64_t k : {131, 257, 700}) {
+      for (const bool in_place : {false, true}) {
+        const GemmShape shape{2 * kernel().tile.mr + 1, kernel().tile.nr + 1, k};
+        Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {64, 96, block_k}, {});
+        plan.tile.a_in_place = in_place;
+        plan.tile.b_in_place = in_place;
+        plan.problem.beta = 1;
+        Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++);
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << block_k << " of " << k;
       }
     }
   }

@@ -58,7 +58,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
   blocking.step = std::max<std::int64_t>(1, blocking.depth);
   const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
-  if (product.b_in_place && b_bytes > l2) {
+  if (product.b_in_place && !product.is_dots && b_bytes > l2) {
     blocking.step = std::min(blocking.step, streamed_depth(rows));
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
   }
@@ -203,7 +203,8 @@ BlockOperand TileRunner::block_of_b(const TileExtent& tile, std::int64_t iterati
   const ConstMatrixView& b = product_.b;
   const std::int64_t k = iteration * product_.specs.b.block_rows;
   if (product_.b_in_place) {
-    return {at(b, k + from, tile.col + first_col), true, 1, b.row_stride, 0};
+    return {at(b, k + from, tile.col + first_col), true, product_.along_stride_b(), b.row_stride,
+            0};
   }
   if (product_.packed_b != nullptr) {
     const PackedLayout layout = packed_layout(code, product_.specs.b.block_rows, b.rows, b.cols);

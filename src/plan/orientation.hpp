@@ -29,13 +29,20 @@ struct FacedProduct {
   bool is_turned = false;
   GemmShape shape;
   bool b_rows_are_dense = true;  // rows of B can be read as vectors where they lie
+  bool lies_along_k = false;     // rows of A and columns of B can
 };
 
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr) {
+  // A single row or column lies along k either way, but for rare strides, which the backend packs.
+  const bool a_along_k = problem.a.major == Major::row || shape.m == 1;
+  const bool b_along_k = problem.b.major == Major::column || shape.n == 1;
   if (is_turned(problem, shape, nr)) {
-    return {true, {shape.n, shape.m, shape.k}, problem.a.major == Major::column};
+    return {true,
+            {shape.n, shape.m, shape.k},
+            problem.a.major == Major::column,
+            a_along_k && b_along_k};
   }
-  return {false, shape, problem.b.major == Major::row};
+  return {false, shape, problem.b.major == Major::row, a_along_k && b_along_k};
 }
 
 }  // namespace tessera
