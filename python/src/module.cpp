@@ -16,6 +16,7 @@
 
 #include "arrays.hpp"
 #include "errors.hpp"
+#include "ragged.hpp"
 #ifdef TESSERA_HAS_JAX
 #include "jax_ffi.hpp"
 #endif
@@ -225,6 +226,7 @@ NB_MODULE(_tessera, m) {
   bind_memory(m);
   bind_machine(m);
   bind_plan(m);
+  bind_ragged(m);
   m.def("gemm", &gemm_arrays, "a"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a, "bias"_a.none(),
         "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a);
   m.def("grouped_gemm", &grouped_gemm_arrays, "a"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a,

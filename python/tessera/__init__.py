@@ -1,12 +1,14 @@
 """Tessera: matrix multiplication as a scheduling problem.
 
 ``gemm`` and ``grouped_gemm`` multiply arrays of any framework that speaks DLPack or the buffer
-protocol, and answer in the caller's framework; ``plan`` and ``explain`` say how. ``tessera.torch``
+protocol, and answer in the caller's framework; ``ragged_gemm`` and ``gated_gemm`` are for groups
+that one array cuts, and for SwiGLU; ``plan`` and ``explain`` say how. ``tessera.torch``
 and ``tessera.jax`` hold the operators for those frameworks' compilers and differentiation.
 """
 
 from ._plan import Plan, explain, plan
 from ._products import gemm, grouped_gemm
+from ._ragged import gated_gemm, ragged_gemm
 from ._tessera import (
     Error,
     InvalidArgumentError,
@@ -30,9 +32,11 @@ __all__ = [
     "UnsupportedError",
     "device_count",
     "explain",
+    "gated_gemm",
     "gemm",
     "grouped_gemm",
     "machine_names",
     "plan",
+    "ragged_gemm",
     "set_log",
 ]

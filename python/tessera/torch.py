@@ -94,6 +94,10 @@ def grouped_gemm(a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
     """
     a, b = a.detach(), b.detach()
     result = a.new_empty((a.shape[0], b.shape[2]))
+    if _are_on_host(a, ends):
+        _run_on_host(_products._tessera.ragged_rows, a, ends, b, result, b.shape[0])
+        result[int(ends[-1]) if len(ends) > 0 else 0 :].zero_()
+        return result
     slices = _slices(ends, b.shape[0], a.shape[0])
     _products.grouped_gemm(
         [a[s] for s in slices], list(b.unbind(0)), out=[result[s] for s in slices]
@@ -117,6 +121,9 @@ def grouped_weight_gradient(a: Tensor, y: Tensor, ends: Tensor) -> Tensor:
     """a[rows of g]ᵀ @ y[rows of g] for every group: (groups, k, n). A group with no rows gets 0."""
     a, y = a.detach(), y.detach()
     result = a.new_empty((ends.shape[0], a.shape[1], y.shape[1]))
+    if _are_on_host(a, ends):
+        _run_on_host(_products._tessera.ragged_k, a.mT, ends, y, result, ends.shape[0])
+        return result
     slices = _slices(ends, ends.shape[0], a.shape[0])
     _products.grouped_gemm(
         [a[s].mT for s in slices], [y[s] for s in slices], out=list(result.unbind(0))
@@ -136,14 +143,46 @@ def _check_grouped(rows: Tensor, ends: Tensor) -> None:
     torch._check(ends.dim() == 1, lambda: "ends: must have 1 dimension")
 
 
+def _are_on_host(a: Tensor, ends: Tensor) -> bool:
+    return a.device.type == "cpu" and ends.device.type == "cpu"
+
+
+def _run_on_host(multiply, a: Tensor, ends: Tensor, b: Tensor, result: Tensor, groups: int) -> None:
+    """The library reads ends where they are."""
+    if ends.shape[0] != groups:
+        _refuse_ends(groups, a.shape[0], ends.tolist())
+    if ends.dtype not in (torch.int32, torch.int64):
+        ends = ends.to(torch.int64)
+    framework = _products.framework_of(a)
+    try:
+        multiply(
+            framework.readable(a),
+            ends,
+            framework.readable(b),
+            framework.writable(result),
+            1.0,
+            0.0,
+            None,
+            "none",
+            0,
+        )
+    except _products._tessera.InvalidArgumentError as error:
+        # It calls them offsets.
+        raise type(error)(str(error).replace("offsets", "ends", 1)) from None
+
+
+def _refuse_ends(groups: int, total: int, given: list[int]) -> None:
+    raise _products._tessera.InvalidArgumentError(
+        f"ends: must be {groups} cumulative sizes of at most {total}; given {given}; "
+        "pass the running sum of the groups' rows"
+    )
+
+
 def _slices(ends: Tensor, groups: int, total: int) -> list[slice]:
     bounds = [0, *ends.tolist()]
     rises = all(low <= high for low, high in zip(bounds, bounds[1:]))
     if len(bounds) != groups + 1 or not rises or bounds[-1] > total:
-        raise _products._tessera.InvalidArgumentError(
-            f"ends: must be {groups} cumulative sizes of at most {total}; given {bounds[1:]}; "
-            "pass the running sum of the groups' rows"
-        )
+        _refuse_ends(groups, total, bounds[1:])
     return [slice(low, high) for low, high in zip(bounds, bounds[1:])]
 
 

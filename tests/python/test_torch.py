@@ -135,8 +135,14 @@ def test_grouped_gemm(device):
     torch.testing.assert_close(
         tessera.torch.grouped_gemm(a, b, last), reference_grouped(a, b, last)
     )
-    with pytest.raises(tessera.InvalidArgumentError, match="ends"):
-        tessera.torch.grouped_gemm(a, b, ends(3, 0, 9))
+    torch.testing.assert_close(
+        tessera.torch.grouped_gemm(a, b, last.short()), reference_grouped(a, b, last)
+    )
+    weights = tessera.torch.grouped_weight_gradient(a, normal(9, 5, device=device), last)
+    assert weights.shape == (3, 4, 5) and (weights[1] == 0).all()
+    for wrong in (ends(3, 0, 9), ends(3, 0), ends(0, 3, 0, 4), ends(4, -1, 2)):
+        with pytest.raises(tessera.InvalidArgumentError, match="ends"):
+            tessera.torch.grouped_gemm(a, b, wrong)
 
 
 def test_compiles_without_graph_breaks(device):
