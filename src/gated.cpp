@@ -103,6 +103,12 @@ std::vector<Gated> cut(const std::vector<Gated>& products, std::int64_t begin, s
   return slab;
 }
 
+// From row to row of a slab: whole cache lines, and never a power of two, which puts all rows into
+// the same few sets of the first-level cache: a tenth of the time of 16 rows by 2048 columns.
+std::int64_t scratch_stride(std::int64_t cols) {
+  return cpu::padded_columns(cols) + 16;
+}
+
 // A slab's products to scratch, one after another; returns where they are.
 std::vector<ConstMatrixView> multiply(std::vector<Operands> operands, ElementType type,
                                       std::byte* scratch, const Epilogue& epilogue,
@@ -111,8 +117,9 @@ std::vector<ConstMatrixView> multiply(std::vector<Operands> operands, ElementTyp
   results.reserve(operands.size());
   for (Operands& product : operands) {
     const MatrixView& c = product.c;
-    product.c = {scratch, c.rows, c.cols, c.cols, 1, type};
-    scratch += c.rows * c.cols * size_of(type);
+    const std::int64_t stride = scratch_stride(c.cols);
+    product.c = {scratch, c.rows, c.cols, stride, 1, type};
+    scratch += c.rows * stride * size_of(type);
     results.push_back(product.c);
   }
   const Problem problem = describe(operands, 1.0, 0.0, epilogue);
@@ -151,7 +158,7 @@ void run_gated(const std::vector<Gated>& products, Activation activation,
   const std::int64_t slab_rows = std::min(rows, std::max(kSlabRows, kSlabElements / cols));
   const std::int64_t slab_cols =
       std::min(cols, std::max(kSlabColumns, kSlabElements / slab_rows / 64 * 64));
-  const std::int64_t bytes = slab_rows * slab_cols * size_of(type);
+  const std::int64_t bytes = slab_rows * scratch_stride(slab_cols) * size_of(type);
   std::byte* const scratch = reserve_slab(2 * static_cast<std::size_t>(bytes));
   RunOptions threads_only;
   threads_only.threads = threads_of(options);
