@@ -7,13 +7,13 @@ fails if it is not the graph of today. Arrows run from the includer to what it i
 is left out where a longer path of arrows says the same.
 """
 
-import argparse
 import collections
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import check_includes  # noqa: E402
+import page_tool  # noqa: E402
 
 BEGIN = "<!-- include diagram: begin -->"
 END = "<!-- include diagram: end -->"
@@ -62,32 +62,12 @@ def graph():
     return "\n".join(lines + ["```"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", metavar="FILE", type=pathlib.Path)
-    parser.add_argument("--check", metavar="FILE", type=pathlib.Path)
-    arguments = parser.parse_args()
-    page = arguments.write or arguments.check
-    if page is None:
-        print(graph())
-        return 0
-    text = page.read_text(encoding="utf-8")
+def filled(text, page):
     if BEGIN not in text or END not in text:
-        print(f"{page} lacks the markers '{BEGIN}' and '{END}'")
-        return 1
+        raise SystemExit(f"{page} lacks the markers '{BEGIN}' and '{END}'")
     before, rest = text.split(BEGIN, 1)
-    new = f"{before}{BEGIN}\n{graph()}\n{END}{rest.split(END, 1)[1]}"
-    if arguments.check:
-        if new != text:
-            print(f"{page}: the include diagram is out of date; "
-                  f"run scripts/include_diagram.py --write {page}")
-            return 1
-        print("include diagram: up to date")
-    else:
-        page.write_text(new, encoding="utf-8")
-    return 0
+    return f"{before}{BEGIN}\n{graph()}\n{END}{rest.split(END, 1)[1]}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(page_tool.run(__file__, __doc__, "include diagram", graph, filled))

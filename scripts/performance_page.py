@@ -10,13 +10,15 @@ A report is what `tessera bench --save` stored (on a GPU: with --device cuda). A
 on the page by itself; one of a GPU stands where a block names it.
 """
 
-import argparse
 import json
 import math
 import pathlib
 import re
 import statistics
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import page_tool  # noqa: E402
 
 RESULTS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "results"
 BLOCK = re.compile(r"(?P<begin><!-- figures: (?P<name>[a-z0-9 ]+) -->\n).*?(?P<end><!-- end of figures -->)",
@@ -280,29 +282,9 @@ def filled(text, page):
     return BLOCK.sub(lambda match: f"{match['begin']}{BLOCKS[match['name']]()}\n{match['end']}", text)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", metavar="FILE", type=pathlib.Path)
-    parser.add_argument("--check", metavar="FILE", type=pathlib.Path)
-    arguments = parser.parse_args()
-    page = arguments.write or arguments.check
-    if page is None:
-        for name, block in BLOCKS.items():
-            print(f"<!-- figures: {name} -->\n{block()}\n")
-        return 0
-    text = page.read_text(encoding="utf-8")
-    new = filled(text, page)
-    if arguments.write:
-        page.write_text(new, encoding="utf-8")
-    elif new != text:
-        print(f"{page}: the figures are not those of bench/results; "
-              f"run scripts/performance_page.py --write {page}")
-        return 1
-    else:
-        print("performance page: up to date")
-    return 0
+def printed():
+    return "\n\n".join(f"<!-- figures: {name} -->\n{block()}" for name, block in BLOCKS.items())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(page_tool.run(__file__, __doc__, "table of figures", printed, filled))
