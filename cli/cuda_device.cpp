@@ -46,12 +46,16 @@ class DeviceCopy {
 
 double run_on_cuda(const Plan& plan, Workload& workload, int repeats) {
   std::vector<DeviceCopy> copies;  // A, B, C of each product in turn
+  std::vector<DeviceCopy> biases;
   std::vector<Operands> on_device = workload.operands();
   for (std::size_t i = 0; i < on_device.size(); ++i) {
     Product& product = workload.products[i];
     on_device[i].a.data = copies.emplace_back(product.a.bytes()).data();
     on_device[i].b.data = copies.emplace_back(product.b.bytes()).data();
     on_device[i].c.data = copies.emplace_back(product.c.bytes()).data();
+    if (workload.epilogue.bias != BiasAxis::none) {
+      on_device[i].bias.data = biases.emplace_back(product.bias.bytes()).data();
+    }
   }
   const CudaEvent start;
   const CudaEvent end;

@@ -78,7 +78,7 @@ Verification verify_all(const ExecutionOptions& options, const Plan& plan, Workl
     VerifyOptions verify_options;
     verify_options.alpha = workload.alpha;
     verify_options.beta = workload.beta;
-    verify_options.activation = workload.epilogue.activation;
+    verify_options.epilogue = workload.epilogue;
     // No tile is in more pieces than it has iterations.
     const std::int64_t k = plan.problem.groups[g].k;
     verify_options.contributors = (k + plan.tile.block_k - 1) / plan.tile.block_k;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -20,7 +22,8 @@ Matrix::Matrix(std::int64_t rows, std::int64_t cols, ElementType type, Major maj
   if (!too_large) {
     size_ = static_cast<std::size_t>(bytes) - kAlignment;
     const std::size_t rounded = (size_ + kAlignment - 1) / kAlignment * kAlignment;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded + kAlignment)));
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded + kAlignment)),
+                  std::free);
   }
   if (memory_ == nullptr) {
     throw Error(ErrorCode::out_of_memory, "memory",
@@ -28,6 +31,18 @@ Matrix::Matrix(std::int64_t rows, std::int64_t cols, ElementType type, Major maj
                 too_large ? "more bytes than can be counted" : fmt::format("{} bytes", size_),
                 "use a smaller product or a machine with more memory");
   }
+}
+
+Matrix Matrix::part(std::int64_t first, std::int64_t count) const {
+  Matrix result;
+  result.rows_ = count;
+  result.cols_ = cols_;
+  result.type_ = type_;
+  result.major_ = major_;
+  const std::int64_t row_bytes = cols_ * size_of(type_);
+  result.size_ = static_cast<std::size_t>(count * row_bytes);
+  result.memory_ = {memory_, memory_.get() + first * row_bytes};
+  return result;
 }
 
 MatrixView Matrix::view() {

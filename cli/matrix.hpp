@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <span>
 
@@ -19,6 +18,12 @@ class Matrix {
   // Uninitialised, aligned to 64 bytes. `major` is row or column. Throws Error(out_of_memory), also
   // for sizes that no machine has.
   Matrix(std::int64_t rows, std::int64_t cols, ElementType type, Major major = Major::row);
+  Matrix(Matrix&&) = default;
+  Matrix& operator=(Matrix&&) = default;
+
+  // `count` rows from `first` on, in the same memory, which lives as long as any of its matrices.
+  // Of a column-major matrix all rows, or none of them would lie without gaps.
+  Matrix part(std::int64_t first, std::int64_t count) const;
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
@@ -31,16 +36,12 @@ class Matrix {
   std::span<const std::byte> bytes() const;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-
   std::int64_t rows_ = 0;
   std::int64_t cols_ = 0;
   ElementType type_ = ElementType::f32;
   Major major_ = Major::row;
   std::size_t size_ = 0;
-  std::unique_ptr<std::byte, Free> memory_;
+  std::shared_ptr<std::byte> memory_;
 };
 
 }  // namespace tessera::cli

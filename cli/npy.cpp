@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/atomic_file.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/npy_format.hpp"
 #include "tessera/error.hpp"
 
 static_assert(std::endian::native == std::endian::little, "files are stored as memory is laid out");
@@ -20,20 +20,10 @@ static_assert(std::endian::native == std::endian::little, "files are stored as m
 namespace tessera::cli {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
 // NumPy itself refuses longer headers unless told to trust the file.
 constexpr std::size_t kMaxHeader = 10000;
-constexpr std::size_t kHeaderAlignment = 64;
-
-struct StoredType {
-  std::string_view descr;  // without the byte-order mark
-  ElementType type;
-};
-constexpr std::array kStoredTypes = {
-    StoredType{"f8", ElementType::f64}, StoredType{"f4", ElementType::f32},
-    StoredType{"f2", ElementType::f16}, StoredType{"i1", ElementType::i8},
-    StoredType{"u1", ElementType::u8},  StoredType{"i4", ElementType::i32},
-    StoredType{"u2", ElementType::bf16}};
+// A file of empty matrices could promise any number of them.
+constexpr std::int64_t kMaxStack = std::int64_t{1} << 20;
 
 struct Header {
   std::string descr;
@@ -191,13 +181,6 @@ ElementType stored_type(const std::string& descr, Uint16 uint16, const Complaint
            "convert it with array.astype");
 }
 
-std::string_view descr_of(ElementType type) {
-  for (const StoredType& row : kStoredTypes) {
-    if (row.type == type) return row.descr;
-  }
-  return "?";
-}
-
 class Reader {
  public:
   Reader(std::istream& in, const std::string& name) : in_(in), complain_(name) {
@@ -209,22 +192,76 @@ class Reader {
     remaining_ = static_cast<std::uint64_t>(end);
   }
 
-  Matrix read(Uint16 uint16) {
+  Matrix matrix(Uint16 uint16) {
     const Header header = read_header();
-    const ElementType type = stored_type(header.descr, uint16, complain_);
     if (header.shape.size() != 2) {
-      complain_("hold a matrix, an array of two dimensions",
-                fmt::format("{} dimensions", header.shape.size()),
+      complain_("hold a matrix, an array of two dimensions", dimensions_of(header),
                 "reshape it, a vector to (1, n) or (n, 1)");
     }
-    const std::int64_t rows = header.shape[0];
-    const std::int64_t cols = header.shape[1];
+    return data(header, uint16);
+  }
+
+  MatrixStack stack(Uint16 uint16) {
+    const Header header = read_header();
+    const std::size_t dimensions = header.shape.size();
+    if (dimensions != 2 && dimensions != 3) {
+      complain_("hold a matrix or a batch of them, an array of two or three dimensions",
+                dimensions_of(header), "reshape it, a vector to (1, n) or (n, 1)");
+    }
+    MatrixStack stack;
+    stack.is_batch = dimensions == 3;
+    if (!stack.is_batch) {
+      stack.matrices.push_back(data(header, uint16));
+      return stack;
+    }
+    const std::int64_t count = header.shape[0];
+    if (count < 1 || count > kMaxStack) {
+      complain_(fmt::format("hold a batch of 1 to {} matrices", kMaxStack),
+                fmt::format("{}", count), "leave the product out, or split the batch");
+    }
+    if (header.fortran_order) {
+      complain_("hold a batch in C order", "Fortran order",
+                "store it with numpy.save(file, numpy.ascontiguousarray(array))");
+    }
+    const Matrix all = data(header, uint16);
+    const std::int64_t rows = header.shape[1];
+    for (std::int64_t i = 0; i < count; ++i) stack.matrices.push_back(all.part(i * rows, rows));
+    return stack;
+  }
+
+  NpyVector vector(Uint16 uint16) {
+    const Header header = read_header();
+    const std::vector<std::int64_t>& shape = header.shape;
+    const bool is_vector =
+        shape.size() == 1 || (shape.size() == 2 && (shape[0] == 1 || shape[1] == 1));
+    if (!is_vector) {
+      complain_("hold a vector, of shape (n), (1, n) or (n, 1)",
+                fmt::format("shape ({})", fmt::join(shape, ", ")),
+                "choose one row or column of it");
+    }
+    return {data(header, uint16), shape.size() == 1};
+  }
+
+ private:
+  static std::string dimensions_of(const Header& header) {
+    return fmt::format("{} dimensions", header.shape.size());
+  }
+
+  // The elements as a matrix with the last dimension along its rows.
+  Matrix data(const Header& header, Uint16 uint16) {
+    const ElementType type = stored_type(header.descr, uint16, complain_);
+    const std::int64_t cols = header.shape.back();
+    std::int64_t rows = 1;
+    bool countable = true;
+    for (std::size_t i = 0; i + 1 < header.shape.size(); ++i) {
+      countable = countable && !__builtin_mul_overflow(rows, header.shape[i], &rows);
+    }
     std::int64_t bytes = 0;
-    const bool countable = !__builtin_mul_overflow(rows, cols, &bytes) &&
-                           !__builtin_mul_overflow(bytes, size_of(type), &bytes);
+    countable = countable && !__builtin_mul_overflow(rows, cols, &bytes) &&
+                !__builtin_mul_overflow(bytes, size_of(type), &bytes);
     if (!countable || static_cast<std::uint64_t>(bytes) != remaining_) {
-      complain_(fmt::format("hold the {}x{} elements of {} that its header promises", rows, cols,
-                            name_of(type)),
+      complain_(fmt::format("hold the {} elements of {} that its header promises",
+                            fmt::join(header.shape, "x"), name_of(type)),
                 fmt::format("{} bytes of data", remaining_),
                 "store it again: it is truncated, or something was appended");
     }
@@ -239,7 +276,6 @@ class Reader {
     return matrix;
   }
 
- private:
   void take(char* to, std::size_t count) {
     if (count > remaining_ || !in_.read(to, static_cast<std::streamsize>(count))) {
       complain_("be complete", "a file that ends early", "store it again");
@@ -277,13 +313,7 @@ class Reader {
   std::uint64_t remaining_ = 0;
 };
 
-}  // namespace
-
-Matrix read_npy(std::istream& in, const std::string& name, Uint16 uint16) {
-  return Reader(in, name).read(uint16);
-}
-
-Matrix read_npy(const std::filesystem::path& path, Uint16 uint16) {
+std::ifstream open_npy(const std::filesystem::path& path) {
   const std::string name = path.string();
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -294,26 +324,33 @@ Matrix read_npy(const std::filesystem::path& path, Uint16 uint16) {
   }
   std::ifstream in(path, std::ios::binary);
   if (!in) complain("be readable", "a file that cannot be opened", "check its permissions");
-  return read_npy(in, name, uint16);
+  return in;
 }
 
-void write_npy(const std::filesystem::path& path, const Matrix& matrix) {
-  const ElementType type = matrix.type();
-  std::string header =
-      fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': ({}, {}), }}",
-                  size_of(type) == 1 ? '|' : '<', descr_of(type),
-                  matrix.major() == Major::column ? "True" : "False", matrix.rows(), matrix.cols());
-  const std::size_t before = kMagic.size() + 4;
-  header.append(kHeaderAlignment - (before + header.size() + 1) % kHeaderAlignment, ' ');
-  header += '\n';
-  const std::array<char, 4> version_and_size = {1, 0, static_cast<char>(header.size() & 0xff),
-                                                static_cast<char>(header.size() >> 8)};
-  AtomicFile file(path);
-  file.write(kMagic);
-  file.write(std::string_view(version_and_size.data(), version_and_size.size()));
-  file.write(header);
-  file.write(matrix.bytes());
-  file.commit();
+}  // namespace
+
+Matrix read_npy(std::istream& in, const std::string& name, Uint16 uint16) {
+  return Reader(in, name).matrix(uint16);
+}
+
+Matrix read_npy(const std::filesystem::path& path, Uint16 uint16) {
+  std::ifstream in = open_npy(path);
+  return read_npy(in, path.string(), uint16);
+}
+
+MatrixStack read_npy_stack(std::istream& in, const std::string& name, Uint16 uint16) {
+  return Reader(in, name).stack(uint16);
+}
+
+MatrixStack read_npy_stack(const std::filesystem::path& path, Uint16 uint16) {
+  std::ifstream in = open_npy(path);
+  return read_npy_stack(in, path.string(), uint16);
+}
+
+NpyVector read_npy_vector(const std::filesystem::path& path, Uint16 uint16) {
+  std::ifstream in = open_npy(path);
+  const std::string name = path.string();
+  return Reader(in, name).vector(uint16);
 }
 
 }  // namespace tessera::cli

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +69,50 @@ class NpyFiles : public ::testing::Test {
 
   fs::path folder_;
 };
+
+MatrixStack read_stack(const std::string& bytes) {
+  std::istringstream in(bytes);
+  return read_npy_stack(in, "test.npy");
+}
+
+TEST(Npy, ReadsABatchOfMatrices) {
+  MatrixStack stack;
+  {
+    stack = read_stack(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1, 3), }",
+                           floats({1, 2, 3, 4, 5, 6})));
+  }
+  ASSERT_TRUE(stack.is_batch);
+  ASSERT_EQ(stack.matrices.size(), 2U);
+  // The memory lives as long as one of them.
+  stack.matrices.erase(stack.matrices.begin());
+  const Matrix& second = stack.matrices.front();
+  EXPECT_EQ(second.rows(), 1);
+  EXPECT_EQ(second.cols(), 3);
+  EXPECT_EQ(second.bytes().size(), 12U);
+  EXPECT_EQ(static_cast<const float*>(second.view().data)[2], 6);
+  EXPECT_FALSE(read_stack(npy(kTwoByTwo, floats({1, 2, 3, 4}))).is_batch);
+}
+
+TEST(Npy, RefusesWhatIsNoBatch) {
+  const auto refused = [](const std::string& shape, const std::string& data,
+                          const std::string& order = "False") {
+    try {
+      read_stack(
+          npy("{'descr': '<f4', 'fortran_order': " + order + ", 'shape': " + shape + ", }", data));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused("(2,)", floats({1, 2})).find("two or three dimensions"), std::string::npos);
+  EXPECT_NE(refused("(1, 1, 1, 1)", floats({1})).find("4 dimensions"), std::string::npos);
+  EXPECT_NE(refused("(0, 2, 2)", "").find("1 to 1048576"), std::string::npos);
+  EXPECT_NE(refused("(1099511627776, 0, 2)", "").find("1 to 1048576"), std::string::npos);
+  EXPECT_NE(refused("(2, 4611686018427387904, 4)", "").find("promises"), std::string::npos);
+  EXPECT_NE(refused("(2, 1, 1)", floats({1})).find("2x1x1 elements"), std::string::npos);
+  EXPECT_NE(refused("(2, 1, 1)", floats({1, 2}), "True").find("ascontiguousarray"),
+            std::string::npos);
+}
 
 TEST(Npy, ReadsRowsAndColumns) {
   const Matrix rows = read(npy(kTwoByTwo, floats({1, 2, 3, 4})));
@@ -178,6 +223,36 @@ TEST_F(NpyFiles, LeavesNothingBehindWhereItCannotWrite) {
 TEST_F(NpyFiles, RefusesFilesThatAreNone) {
   EXPECT_THROW(read_npy(folder_ / "missing.npy"), Error);
   EXPECT_THROW(read_npy(folder_), Error);
+}
+
+TEST_F(NpyFiles, ABatchComesBackAsItWas) {
+  Matrix first(3, 2, ElementType::f32);
+  Matrix second(3, 2, ElementType::f32);
+  fill_random(first, 1);
+  fill_random(second, 2);
+  write_npy_stack(folder_ / "batch.npy", {&first, &second});
+  const MatrixStack read = read_npy_stack(folder_ / "batch.npy");
+  ASSERT_TRUE(read.is_batch);
+  ASSERT_EQ(read.matrices.size(), 2U);
+  EXPECT_TRUE(std::ranges::equal(read.matrices[0].bytes(), first.bytes()));
+  EXPECT_TRUE(std::ranges::equal(read.matrices[1].bytes(), second.bytes()));
+}
+
+TEST_F(NpyFiles, VectorsHaveOneDimensionOrAnotherOfOne) {
+  const auto write = [&](const std::string& shape, const std::string& data) {
+    std::ofstream(folder_ / "v.npy", std::ios::binary)
+        << npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }", data);
+  };
+  write("(3,)", floats({1, 2, 3}));
+  EXPECT_TRUE(read_npy_vector(folder_ / "v.npy").has_one_dimension);
+  EXPECT_EQ(read_npy_vector(folder_ / "v.npy").values.cols(), 3);
+  write("(3, 1)", floats({1, 2, 3}));
+  EXPECT_FALSE(read_npy_vector(folder_ / "v.npy").has_one_dimension);
+  EXPECT_EQ(read_npy_vector(folder_ / "v.npy").values.rows(), 3);
+  write("(2, 2)", floats({1, 2, 3, 4}));
+  EXPECT_THROW(read_npy_vector(folder_ / "v.npy"), Error);
+  write("()", floats({1}));
+  EXPECT_THROW(read_npy_vector(folder_ / "v.npy"), Error);
 }
 
 }  // namespace

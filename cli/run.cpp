@@ -8,7 +8,6 @@
 
 #include "cli/compare.hpp"
 #include "cli/execution.hpp"
-#include "cli/npy.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/shape.hpp"
 #include "cli/text_file.hpp"
@@ -83,9 +82,7 @@ int run_one(const Options& options, Workload& workload) {
     if (options.check) fmt::print("{:<22}{}\n", "check", check_text(check));
   }
   if (options.check && !check.passed) return report_wrong(check.failure);
-  for (const Product& product : workload.products) {
-    if (product.out) write_npy(*product.out, product.c);
-  }
+  workload.write_results();
   return 0;
 }
 
@@ -159,11 +156,24 @@ Verb add_run_verb(CLI::App& app) {
   CLI::App* const verb =
       app.add_subcommand("run", "Multiply matrices from .npy files or random ones");
   verb->add_option("--a", options->workload.a,
-                   "A, a .npy file; bfloat16 as uint16 with --type bf16")
+                   "A, a .npy file; bfloat16 as uint16 with --type bf16. An array of three "
+                   "dimensions is a batch of matrices")
       ->type_name("FILE");
-  verb->add_option("--b", options->workload.b, "B, a .npy file")->type_name("FILE");
+  verb->add_option("--b", options->workload.b,
+                   "B, a .npy file: a batch like A, or one matrix for all")
+      ->type_name("FILE");
   verb->add_option("--c", options->workload.c, "What C is before, for --beta; random without it")
       ->type_name("FILE");
+  verb->add_option(
+          "--bias", options->workload.bias,
+          "A .npy vector that is added to C: one value per column, or per row where it has "
+          "that length; before the activation")
+      ->type_name("FILE");
+  verb->add_option(
+          "--bias-axis", options->workload.bias_axis,
+          "Add the bias per row or per column (default: as its shape says; if both fit, per "
+          "column)")
+      ->type_name("row|column");
   verb->add_option("--out", options->workload.out, "Where C goes; complete or not at all")
       ->type_name("FILE");
   add_problem_options(*verb, options->workload.problem);

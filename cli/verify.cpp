@@ -37,9 +37,9 @@ class Judge {
 
   void element(std::int64_t row, std::int64_t col) {
     const double before = options_.beta != 0 ? element_at(c_before_, row, col) : 0.0;
-    const Expected expected = expected_element(options_.alpha, operands_, options_.beta,
-                                               {BiasAxis::none, options_.activation}, row, col,
-                                               before, options_.contributors);
+    const Expected expected =
+        expected_element(options_.alpha, operands_, options_.beta, options_.epilogue, row, col,
+                         before, options_.contributors);
     const double found = element_at(operands_.c, row, col);
     const double ratio = error_ratio(found, expected.value, expected.tolerance);
     note(ratio, [&] {
@@ -140,8 +140,43 @@ std::vector<Lanes> random_signs(std::int64_t rows, bench::Generator& generator) 
   return vectors;
 }
 
-// Every row of C·x against alpha·A·(B·x) + beta·C₀·x. The bound is the sum of the elements'
-// bounds and of this check's own rounding in float64.
+// What a bias adds to C·x in one row, and its share of the bound.
+struct BiasSums {
+  Lanes signed_sums{};
+  double absolute_sum = 0;
+};
+
+class BiasProduct {
+ public:
+  BiasProduct(const ConstVectorView& bias, BiasAxis axis, const std::vector<Lanes>& x)
+      : axis_(axis) {
+    if (axis == BiasAxis::none) return;
+    // A vector as one row, and X's column sums for a bias that is one value to a row.
+    values_.resize(static_cast<std::size_t>(bias.size));
+    read_row({bias.data, 1, bias.size, 0, bias.stride, bias.type}, 0, values_);
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      const double factor = axis == BiasAxis::column ? values_[j] : 1.0;
+      for (int v = 0; v < kVectors; ++v) sums_.signed_sums[v] += factor * x[j][v];
+      sums_.absolute_sum += std::fabs(factor);
+    }
+  }
+
+  BiasSums row(std::size_t row) const {
+    if (axis_ != BiasAxis::row) return sums_;
+    BiasSums scaled = sums_;
+    for (double& sum : scaled.signed_sums) sum *= values_[row];
+    scaled.absolute_sum *= std::fabs(values_[row]);
+    return scaled;
+  }
+
+ private:
+  BiasAxis axis_;
+  std::vector<double> values_;
+  BiasSums sums_;
+};
+
+// Every row of C·x against alpha·A·(B·x) + beta·C₀·x + bias·x. The bound is the sum of the
+// elements' bounds and of this check's own rounding in float64.
 void freivalds(Judge& judge, const Operands& o, const ConstMatrixView& c_before,
                const VerifyOptions& options, bench::Generator& generator) {
   const std::vector<Lanes> x = random_signs(o.c.cols, generator);
@@ -155,6 +190,8 @@ void freivalds(Judge& judge, const Operands& o, const ConstMatrixView& c_before,
   Products before;
   if (options.beta != 0) before = multiply(c_before, x, ones);
 
+  const BiasProduct bias(o.bias, options.epilogue.bias, x);
+
   const GemmTypes types{o.a.type, o.b.type, o.c.type};
   const auto k = static_cast<double>(o.a.cols);
   const auto n = static_cast<double>(o.c.cols);
@@ -165,13 +202,14 @@ void freivalds(Judge& judge, const Operands& o, const ConstMatrixView& c_before,
   const double least = n * (types.c == ElementType::f16 ? 0x1p-24 : 0x1p-133);
 
   for (std::size_t row = 0; row < cx.signed_sums.size(); ++row) {
-    double magnitude = 0;
+    const BiasSums added = bias.row(row);
+    double magnitude = added.absolute_sum;
     if (options.alpha != 0) magnitude += std::fabs(options.alpha) * product.absolute_sums[row];
     if (options.beta != 0) magnitude += std::fabs(options.beta) * before.absolute_sums[row];
     const double tolerance =
         (gamma + 2 * own) * magnitude + (output + own) * cx.absolute_sums[row] + least;
     for (std::size_t v = 0; v < kVectors; ++v) {
-      double expected = 0;
+      double expected = added.signed_sums[v];
       if (options.alpha != 0) expected += options.alpha * product.signed_sums[row][v];
       if (options.beta != 0) expected += options.beta * before.signed_sums[row][v];
       double found = cx.signed_sums[row][v];
@@ -219,7 +257,7 @@ Verification verify(const Operands& operands, const ConstMatrixView& c_before,
   }
   const std::string sample = fmt::format("{} elements", kSampledElements);
   // An activation is not linear; the sample has to do.
-  if (options.effort == VerifyEffort::sample || options.activation != Activation::none) {
+  if (options.effort == VerifyEffort::sample || options.epilogue.activation != Activation::none) {
     return judge.verdict(sample);
   }
   freivalds(judge, operands, c_before, options, generator);

@@ -19,7 +19,7 @@ struct VerifyOptions {
   VerifyEffort effort = VerifyEffort::full;
   double alpha = 1;
   double beta = 0;
-  Activation activation = Activation::none;
+  Epilogue epilogue;
   // The most pieces that any tile's sum was made from (core/reference.hpp).
   std::int64_t contributors = 1;
   std::uint64_t seed = 0;
@@ -34,7 +34,7 @@ struct Verification {
   std::string failure;  // where and by how much; empty if it passed
 };
 
-// For products without a bias. `operands.c` holds the result; `c_before` what C was before, read
+// `operands.c` holds the result; `c_before` what C was before, read
 // only where beta ≠ 0.
 Verification verify(const Operands& operands, const ConstMatrixView& c_before,
                     const VerifyOptions& options);

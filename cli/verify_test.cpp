@@ -20,15 +20,19 @@ struct Product {
         b(shape.k, shape.n, types.b),
         c(shape.m, shape.n, types.c),
         before(shape.m, shape.n, types.c),
+        bias(1, how.epilogue.bias == BiasAxis::row ? shape.m : shape.n, types.c),
         options(how) {
     fill_random(a, 1);
     fill_random(b, 2);
     fill_random(before, 3);
+    fill_random(bias, 4);
     std::copy(before.bytes().begin(), before.bytes().end(), c.bytes().begin());
-    reference_gemm(options.alpha, operands(), options.beta, {BiasAxis::none, options.activation});
+    reference_gemm(options.alpha, operands(), options.beta, options.epilogue);
   }
 
-  Operands operands() { return {a.view(), b.view(), c.view()}; }
+  Operands operands() {
+    return {a.view(), b.view(), c.view(), {bias.bytes().data(), bias.cols(), 1, bias.type()}};
+  }
 
   Verification by_element() {
     VerifyOptions all = options;
@@ -41,7 +45,7 @@ struct Product {
     return verify(operands(), before.view(), none);
   }
 
-  Matrix a, b, c, before;
+  Matrix a, b, c, before, bias;
   VerifyOptions options;
 };
 
@@ -86,6 +90,24 @@ TEST(Verify, FindsAnIntegerThatIsOffByOne) {
   EXPECT_FALSE(product.by_freivalds().passed);
 }
 
+TEST(Verify, AcceptsABiasAndFindsOneWrongValueOfIt) {
+  for (const GemmTypes& types : kAllTypes) {
+    for (const BiasAxis axis : {BiasAxis::row, BiasAxis::column}) {
+      VerifyOptions options;
+      options.epilogue.bias = axis;
+      Product product(types, {37, 41, 53}, options);
+      EXPECT_TRUE(product.by_element().passed) << name_of(types.a) << product.by_element().failure;
+      EXPECT_TRUE(product.by_freivalds().passed)
+          << name_of(types.a) << product.by_freivalds().failure;
+      Matrix other(1, product.bias.cols(), types.c);
+      fill_random(other, 5);
+      product.bias = std::move(other);
+      EXPECT_FALSE(product.by_element().passed) << name_of(types.a);
+      EXPECT_FALSE(product.by_freivalds().passed) << name_of(types.a);
+    }
+  }
+}
+
 TEST(Verify, FindsPoison) {
   Product product({}, {40, 40, 40}, {});
   reinterpret_cast<float*>(product.c.bytes().data())[7] = std::nanf("");
@@ -103,7 +125,7 @@ TEST(Verify, AcceptsNanThatTheOperandsBrought) {
 
 TEST(Verify, HandlesActivationsAndEmptyProducts) {
   VerifyOptions options;
-  options.activation = Activation::silu;
+  options.epilogue.activation = Activation::silu;
   Product activated({}, {33, 35, 37}, options);
   EXPECT_TRUE(activated.by_element().passed);
   EXPECT_TRUE(activated.by_freivalds().passed);

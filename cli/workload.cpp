@@ -5,88 +5,17 @@
 #include <cstring>
 
 #include "cli/atomic_file.hpp"
-#include "cli/group_file.hpp"
+#include "cli/file_products.hpp"
 #include "cli/npy.hpp"
 #include "cli/random.hpp"
-#include "cli/shape.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
 
-// A, B and C each have a seed of their own.
-constexpr std::uint64_t kSeedsPerProduct = 3;
-
 [[noreturn]] void fail(const std::string& argument, const std::string& requirement,
                        const std::string& given, const std::string& remedy) {
   throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
-}
-
-Uint16 uint16_of(const ProblemOptions& options) {
-  return options.type == "bf16" ? Uint16::is_bf16 : Uint16::refuse;
-}
-
-std::string size_text(const ConstMatrixView& view) {
-  return fmt::format("{}x{}", view.rows, view.cols);
-}
-
-// Reads A or B and checks it against --type.
-Matrix read_operand(const std::filesystem::path& path, ElementType GemmTypes::*which,
-                    const ProblemOptions& options) {
-  Matrix matrix = read_npy(path, uint16_of(options));
-  if (!options.type.empty() && matrix.type() != types_from(options).*which) {
-    fail("file '" + path.string() + "'",
-         fmt::format("hold {}, as --type {} says", name_of(types_from(options).*which),
-                     options.type),
-         std::string(name_of(matrix.type())), "leave --type out or convert the file");
-  }
-  return matrix;
-}
-
-// C and what it was before: from a file, or random.
-void add_c(Product& product, const ProblemOptions& options, const std::string& initial,
-           std::uint64_t seed) {
-  const Operands shaped = product.operands();
-  const std::int64_t rows = shaped.a.rows;
-  const std::int64_t cols = shaped.b.cols;
-  const ElementType type = options.out_type.empty() ? gemm_types_for(product.a.type()).c
-                                                    : element_type_from_name(options.out_type);
-  product.c = Matrix(rows, cols, type);
-  if (options.beta == 0) return;
-  if (initial.empty()) {
-    product.c_before = Matrix(rows, cols, type);
-    fill_random(product.c_before, seed);
-  } else {
-    product.c_before = read_npy(std::filesystem::path(initial),
-                                type == ElementType::bf16 ? Uint16::is_bf16 : Uint16::refuse);
-    const Matrix& given = product.c_before;
-    if (given.rows() != rows || given.cols() != cols || given.type() != type) {
-      fail("file '" + initial + "'", fmt::format("hold C, {}x{} of {}", rows, cols, name_of(type)),
-           fmt::format("{} of {}", size_text(given.view()), name_of(given.type())),
-           "give a C of that size and type, or leave --beta out");
-    }
-    product.c = Matrix(rows, cols, type, given.major());
-  }
-  product.restore_c();
-}
-
-Product product_from_files(const ProductFiles& files, const WorkloadOptions& options,
-                           std::uint64_t seed) {
-  Product product;
-  const StoredLayouts layouts = layouts_from(options.problem);
-  product.transpose_a = layouts.a == Major::column;
-  product.transpose_b = layouts.b == Major::column;
-  product.a = read_operand(files.a, &GemmTypes::a, options.problem);
-  product.b = read_operand(files.b, &GemmTypes::b, options.problem);
-  product.out = files.c;
-  const Operands shaped = product.operands();
-  if (shaped.a.cols != shaped.b.rows) {
-    fail("file '" + files.b.string() + "'",
-         fmt::format("hold a matrix of {} rows, as A is {}", shaped.a.cols, size_text(shaped.a)),
-         size_text(shaped.b), "check the files, or say with --trans which is stored transposed");
-  }
-  add_c(product, options.problem, options.c, seed + 2);
-  return product;
 }
 
 Product random_product(const GemmShape& shape, const Problem& problem, std::uint64_t seed) {
@@ -121,6 +50,20 @@ void check_sources(const WorkloadOptions& options) {
     fail("--c", "come with --a, --b and a --beta that is not 0", options.c,
          "leave --c out, or add --beta 1");
   }
+  if (!options.bias_axis.empty()) {
+    if (options.bias.empty()) {
+      fail("--bias-axis", "come with --bias", options.bias_axis,
+           "leave it out, or add --bias FILE");
+    }
+    const BiasAxis axis = bias_axis_from_name(options.bias_axis);
+    if (axis == BiasAxis::none) {
+      fail("--bias-axis", "be row or column", "'none'", "leave out --bias, too");
+    }
+  }
+  if (!options.bias.empty() && !options.problem.group.empty()) {
+    fail("--bias", "come with a single product or a batch", options.bias,
+         "run the group's products one by one");
+  }
   if (!options.out.empty() && !options.problem.group.empty()) {
     fail("--out", "come with a single product", options.out,
          "name each result as \"c\" in a group file");
@@ -134,7 +77,11 @@ Operands Product::operands() {
   ConstMatrixView b_view = b.view();
   if (transpose_a) a_view = a_view.transposed();
   if (transpose_b) b_view = b_view.transposed();
-  return {a_view, b_view, c.view()};
+  ConstVectorView bias_view;
+  if (!bias.bytes().empty()) {
+    bias_view = {bias.bytes().data(), bias.rows() * bias.cols(), 1, bias.type()};
+  }
+  return {a_view, b_view, c.view(), bias_view};
 }
 
 void Product::restore_c() {
@@ -151,6 +98,18 @@ std::vector<Operands> Workload::operands() {
 
 Problem Workload::problem() {
   return describe(operands(), alpha, beta, epilogue);
+}
+
+void Workload::write_results() const {
+  for (const ResultFile& result : results) {
+    if (!result.is_batch) {
+      write_npy(result.path, products[result.first].c);
+      continue;
+    }
+    std::vector<const Matrix*> matrices;
+    for (std::size_t i = result.first; i < products.size(); ++i) matrices.push_back(&products[i].c);
+    write_npy_stack(result.path, matrices);
+  }
 }
 
 Workload random_workload(const Problem& problem, std::uint64_t seed) {
@@ -175,22 +134,26 @@ Workload make_workload(const WorkloadOptions& options) {
   if (!options.out.empty()) check_writable(options.out);
 
   std::uint64_t seed = options.seed;
+  bool is_batch = false;
   if (!options.a.empty()) {
-    workload.products.push_back(
-        product_from_files({options.a, options.b, std::nullopt}, options, seed));
+    FileProducts read = products_from_files({options.a, options.b, std::nullopt}, options, seed);
+    workload.products = std::move(read.products);
+    is_batch = read.is_batch;
   } else if (is_group_file(problem.group)) {
     const std::vector<ProductFiles> list = read_group_file(problem.group);
     for (const ProductFiles& files : list) {
       if (files.c) check_writable(*files.c);
     }
     for (const ProductFiles& files : list) {
-      workload.products.push_back(product_from_files(files, options, seed));
+      if (files.c) workload.results.push_back({*files.c, workload.products.size()});
+      workload.products.push_back(product_from_group(files, options, seed));
       seed += kSeedsPerProduct;
     }
   } else {
     workload = random_workload(problem_from(problem), seed);
   }
-  if (!options.out.empty()) workload.products.front().out = options.out;
+  if (!options.out.empty()) workload.results.push_back({options.out, 0, is_batch});
+  if (!options.bias.empty()) add_bias(workload, options);
   return workload;
 }
 

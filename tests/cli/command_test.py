@@ -39,8 +39,15 @@ def read_npy(path, code="f"):
     assert not header["fortran_order"], header
     values = array.array(code)
     values.frombytes(content[10 + size:])
-    rows, cols = header["shape"]
-    return [list(values[i * cols:(i + 1) * cols]) for i in range(rows)]
+    *batch, rows, cols = header["shape"]
+    assert len(values) == rows * cols * (batch[0] if batch else 1)
+    lines = [list(values[i * cols:(i + 1) * cols]) for i in range(len(values) // cols)]
+    return [lines[i:i + rows] for i in range(0, len(lines), rows)] if batch else lines
+
+
+def write_batch(path, matrices):
+    rows = [row for matrix in matrices for row in matrix]
+    write_npy(path, rows, shape=(len(matrices), len(matrices[0]), len(matrices[0][0])))
 
 
 def matmul(a, b):
@@ -126,6 +133,105 @@ class CommandTest(unittest.TestCase):
         product = matmul([list(column) for column in zip(*a)], b)
         expected = [[2 * p - q for p, q in zip(*rows)] for rows in zip(product, c)]
         self.assertEqual(read_npy(self.folder / "C.npy"), expected)
+
+    def test_run_with_a_bias(self):
+        a, b = whole_numbers(9, 8, 1), whole_numbers(8, 7, 2)
+        write_npy(self.folder / "A.npy", a)
+        write_npy(self.folder / "B.npy", b)
+        columns, rows = whole_numbers(1, 7, 3)[0], whole_numbers(1, 9, 4)[0]
+        by_column = [[x + y for x, y in zip(row, columns)] for row in matmul(a, b)]
+        by_row = [[x + y for x in row] for row, y in zip(matmul(a, b), rows)]
+        for values, shape, expected, more in (
+                (columns, (7,), by_column, ""), (columns, (1, 7), by_column, ""),
+                (columns, (7,), by_column, "--bias-axis column"), (rows, (9,), by_row, ""),
+                (rows, (9, 1), by_row, "--bias-axis row"),
+                (columns, (7,), [[max(x, 0) for x in row] for row in by_column],
+                 "--activation relu")):
+            with self.subTest(f"{shape} {more}"):
+                write_npy(self.folder / "V.npy", [values], shape=shape)
+                self.tessera(f"run --a A.npy --b B.npy --bias V.npy --out C.npy --check {more}")
+                self.assertEqual(read_npy(self.folder / "C.npy"), expected)
+
+    def test_a_bias_for_a_square_stands_beside_the_columns(self):
+        a, b = whole_numbers(5, 6, 1), whole_numbers(6, 5, 2)
+        values = whole_numbers(1, 5, 3)[0]
+        for name, matrix in (("A", a), ("B", b)):
+            write_npy(self.folder / f"{name}.npy", matrix)
+        write_npy(self.folder / "V.npy", [values], shape=(5,))
+        self.tessera("run --a A.npy --b B.npy --bias V.npy --out C.npy --check")
+        self.assertEqual(read_npy(self.folder / "C.npy"),
+                         [[x + y for x, y in zip(row, values)] for row in matmul(a, b)])
+        self.tessera("run --a A.npy --b B.npy --bias V.npy --bias-axis row --out C.npy --check")
+        self.assertEqual(read_npy(self.folder / "C.npy"),
+                         [[x + y for x in row] for row, y in zip(matmul(a, b), values)])
+
+    def test_a_large_run_with_a_bias_is_verified(self):
+        write_npy(self.folder / "V.npy", whole_numbers(1, 1792, 1), shape=(1792,))
+        for more in ("", "--type bf16"):
+            shown = self.tessera(f"run 1536x1792x300 --bias V.npy --check --repeat 1 {more}").stdout
+            self.assertIn("Freivalds", shown)
+
+    def test_a_bias_that_does_not_fit(self):
+        for name, matrix in (("A", whole_numbers(4, 5, 1)), ("B", whole_numbers(5, 3, 2))):
+            write_npy(self.folder / f"{name}.npy", matrix)
+        write_npy(self.folder / "six.npy", whole_numbers(1, 6, 1), shape=(6,))
+        write_npy(self.folder / "rows.npy", whole_numbers(4, 1, 1))
+        write_npy(self.folder / "wide.npy", whole_numbers(2, 2, 1))
+        write_npy(self.folder / "double.npy", whole_numbers(1, 3, 1), "d", "<f8", shape=(3,))
+        run = "run --a A.npy --b B.npy --out C.npy --bias"
+        self.fails(f"{run} six.npy", 2, "six.npy", "3 values, one per column", "4, one per row", "given 6")
+        self.fails(f"{run} rows.npy --bias-axis column", 2, "rows.npy", "--bias-axis", "4x1")
+        self.fails(f"{run} double.npy", 2, "double.npy", "f32", "f64", "astype")
+        self.fails(f"{run} wide.npy", 1, "wide.npy", "vector", "(2, 2)")
+        self.fails(f"{run} missing.npy", 1, "missing.npy", "No such file")
+        self.fails(f"{run} six.npy --bias-axis across", 2, "row", "'across'")
+        self.fails("run 4x4x4 --bias-axis row", 2, "--bias-axis", "--bias FILE")
+        self.fails("run --group 4x4x4,5x5x5 --bias six.npy", 2, "--bias", "single product")
+
+    def test_run_of_a_batch(self):
+        a = [whole_numbers(4, 5, seed) for seed in range(3)]
+        b = [whole_numbers(5, 6, seed) for seed in range(10, 13)]
+        c = [whole_numbers(4, 6, seed) for seed in range(20, 23)]
+        for name, matrices in (("A", a), ("B", b), ("C", c)):
+            write_batch(self.folder / f"{name}.npy", matrices)
+        write_npy(self.folder / "B0.npy", b[0])
+        write_npy(self.folder / "A0.npy", a[0])
+        write_npy(self.folder / "V.npy", [[1, 2, 3, 4, 5, 6]], shape=(6,))
+        products = [matmul(x, y) for x, y in zip(a, b)]
+        shown = self.tessera("run --a A.npy --b B.npy --out D.npy --check --json").stdout
+        self.assertEqual(len(json.loads(shown)["plan"]["problem"]["groups"]), 3)
+        self.assertEqual(read_npy(self.folder / "D.npy"), products)
+        self.tessera("run --a A.npy --b B0.npy --out D.npy --check --schedule stream_k --workers 5")
+        self.assertEqual(read_npy(self.folder / "D.npy"), [matmul(x, b[0]) for x in a])
+        self.tessera("run --a A0.npy --b B.npy --out D.npy --check")
+        self.assertEqual(read_npy(self.folder / "D.npy"), [matmul(a[0], y) for y in b])
+        self.tessera("run --a A.npy --b B.npy --c C.npy --beta -1 --bias V.npy --out D.npy --check")
+        self.assertEqual(read_npy(self.folder / "D.npy"),
+                         [[[p - q + j + 1 for j, (p, q) in enumerate(zip(*rows))]
+                           for rows in zip(*pair)] for pair in zip(products, c)])
+        write_batch(self.folder / "one.npy", a[:1])
+        self.tessera("run --a one.npy --b B0.npy --out D.npy --check")
+        self.assertEqual(read_npy(self.folder / "D.npy"), products[:1])
+
+    def test_a_batch_that_does_not_fit(self):
+        write_batch(self.folder / "A.npy", [whole_numbers(4, 5, seed) for seed in range(3)])
+        write_batch(self.folder / "B.npy", [whole_numbers(5, 6, seed) for seed in range(2)])
+        write_batch(self.folder / "wide.npy", [whole_numbers(6, 5, seed) for seed in range(3)])
+        write_npy(self.folder / "B0.npy", whole_numbers(5, 6, 1))
+        write_npy(self.folder / "C0.npy", whole_numbers(4, 6, 1))
+        write_npy(self.folder / "deep.npy", [[1.0]], shape=(1, 1, 1, 1))
+        write_npy(self.folder / "none.npy", [[]], shape=(0, 5, 6))
+        write_npy(self.folder / "fortran.npy", [[1.0, 2.0]], fortran=True, shape=(2, 1, 1))
+        (self.folder / "group.json").write_text('{"products": [{"a": "A.npy", "b": "B0.npy"}]}')
+        self.fails("run --a A.npy --b B.npy --out D.npy", 2, "B.npy", "3 matrices", "given 2",
+                   "one for all")
+        self.fails("run --a A.npy --b wide.npy --out D.npy", 2, "wide.npy", "5 rows", "6x5")
+        self.fails("run --a A.npy --b B0.npy --c C0.npy --beta 1 --out D.npy", 2, "C0.npy",
+                   "3 matrices", "two dimensions")
+        self.fails("run --a deep.npy --b B0.npy --out D.npy", 1, "deep.npy", "4 dimensions")
+        self.fails("run --a A.npy --b none.npy --out D.npy", 1, "none.npy", "1 to 1048576")
+        self.fails("run --a fortran.npy --b B0.npy --out D.npy", 1, "ascontiguousarray")
+        self.fails("run --group group.json", 2, "A.npy", "--a and --b")
 
     def test_run_of_every_type(self):
         for kind in ("f64", "f32", "f16", "bf16", "i8", "u8"):
