@@ -7,17 +7,17 @@
 #include "cuda/run.hpp"
 #include "dispatch_line.hpp"
 #include "plan_cache.hpp"
+#include "small_calls.hpp"
 #include "tessera/log.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
 namespace {
 
-// Plans and runs. The operands pose the key's problem.
-void plan_and_run(std::string_view call, const ProblemKey& key, std::span<const Operands> groups,
-                  const RunOptions& options) {
+// The plan of a call whose operands pose the key's problem.
+FoundPlan plan_of(std::string_view call, const ProblemKey& key) {
   if (is_logged(LogTopic::dispatch)) log_path(call, find_or_make_plan(key));
-  run_on_backend(*find_or_make_plan(key).plan, groups, options);
+  return find_or_make_plan(key);
 }
 
 }  // namespace
@@ -42,16 +42,20 @@ void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
   const Problem problem = describe(groups, alpha, beta, epilogue);
   ProblemKey key = ProblemKey::of(problem);
   key.device = options.device;
-  plan_and_run("grouped_gemm", key, groups, options);
+  run_on_backend(*plan_of("grouped_gemm", key).plan, groups, options);
 }
 
 void gemm(double alpha, const Operands& operands, double beta, const Epilogue& epilogue,
           const RunOptions& options) {
+  if (repeat_small_call(alpha, operands, beta, epilogue, options)) return;
   const CheckedGroup checked = check_single(operands, alpha, beta, epilogue);
   const ProblemKey key{options.device, checked.types, {&checked.shape, 1},
                        checked.a,      checked.b,     checked.c,
                        alpha,          beta,          epilogue};
-  plan_and_run("gemm", key, {&operands, 1}, options);
+  const FoundPlan found = plan_of("gemm", key);
+  // What came twice comes again.
+  if (found.origin == PlanOrigin::recent) keep_small_call(*found.plan, operands);
+  run_on_backend(*found.plan, {&operands, 1}, options);
 }
 
 void gemm(double alpha, ConstMatrixView a, ConstMatrixView b, double beta, MatrixView c,

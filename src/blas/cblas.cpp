@@ -28,10 +28,22 @@ bool is_known(CBLAS_TRANSPOSE trans) {
   return trans == kKeep || is_transpose(trans);
 }
 
-// Whether the arguments are right; otherwise the first wrong one has been reported. `product` holds
-// the caller's arguments in the caller's order, and is left column-major.
-bool make_column_major(const char* routine, CBLAS_ORDER order, CBLAS_TRANSPOSE transa,
-                       CBLAS_TRANSPOSE transb, Product& product) {
+// The caller's product, still without its transposition flags: a row-major one is the column-major
+// product of the transposes.
+template <class In, class Out>
+Product product_of(CBLAS_ORDER order, int m, int n, int k, Out alpha, const In* a, int lda,
+                   const In* b, int ldb, Out beta, Out* c, int ldc) {
+  constexpr GemmTypes kTypes{element_type_of<In>, element_type_of<In>, element_type_of<Out>};
+  if (order == kRowMajor) {
+    return {false, false, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc, kTypes};
+  }
+  return {false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, kTypes};
+}
+
+// Whether the arguments are right; otherwise the first wrong one has been reported. Sets the
+// transposition flags of what product_of made of the others.
+bool complete(const char* routine, CBLAS_ORDER order, CBLAS_TRANSPOSE transa,
+              CBLAS_TRANSPOSE transb, Product& product) {
   const bool row_major = order == kRowMajor;
   if (!row_major && order != kColumnMajor) {
     report_to_cblas_xerbla(routine, 1, false, "Illegal layout setting, %d\n", order);
@@ -45,9 +57,8 @@ bool make_column_major(const char* routine, CBLAS_ORDER order, CBLAS_TRANSPOSE t
     report_to_cblas_xerbla(routine, 3, row_major, "Illegal TransB setting, %d\n", transb);
     return false;
   }
-  product.transpose_a = is_transpose(transa);
-  product.transpose_b = is_transpose(transb);
-  if (row_major) product = transposed(product);
+  product.transpose_a = is_transpose(row_major ? transb : transa);
+  product.transpose_b = is_transpose(row_major ? transa : transb);
   const int wrong = first_wrong_argument(product);
   if (wrong != 0) {
     report_to_cblas_xerbla(routine, wrong + 1, row_major, "", 0);
@@ -60,14 +71,8 @@ template <class In, class Out>
 void gemm_door(const char* routine, CBLAS_ORDER order, CBLAS_TRANSPOSE transa,
                CBLAS_TRANSPOSE transb, int m, int n, int k, Out alpha, const In* a, int lda,
                const In* b, int ldb, Out beta, Out* c, int ldc) {
-  Product product{false, false,
-                  m,     n,
-                  k,     alpha,
-                  a,     lda,
-                  b,     ldb,
-                  beta,  c,
-                  ldc,   {element_type_of<In>, element_type_of<In>, element_type_of<Out>}};
-  if (make_column_major(routine, order, transa, transb, product)) multiply(product);
+  Product product = product_of(order, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (complete(routine, order, transa, transb, product)) multiply(product);
 }
 
 // Computes all products of all groups, neighbours with the same alpha and beta in one schedule.
@@ -147,19 +152,14 @@ TESSERA_API void cblas_sgemm_batch(CBLAS_ORDER order, const CBLAS_TRANSPOSE* tra
       report_to_cblas_xerbla(routine, 16, false, "Illegal group_size, %d\n", group_size[g]);
       return;
     }
-    Product product;
-    product.m = m[g];
-    product.n = n[g];
-    product.k = k[g];
-    product.lda = lda[g];
-    product.ldb = ldb[g];
-    product.ldc = ldc[g];
-    if (!make_column_major(routine, order, transa[g], transb[g], product)) return;
+    Product product = product_of<float, float>(order, m[g], n[g], k[g], alpha[g], nullptr, lda[g],
+                                               nullptr, ldb[g], beta[g], nullptr, ldc[g]);
+    if (!complete(routine, order, transa[g], transb[g], product)) return;
   }
   const auto product_at = [&](int g, std::size_t index) {
-    Product product{false,  false,    m[g],   n[g],    k[g],     alpha[g], a[index],
-                    lda[g], b[index], ldb[g], beta[g], c[index], ldc[g],   {}};
-    make_column_major(routine, order, transa[g], transb[g], product);
+    Product product = product_of(order, m[g], n[g], k[g], alpha[g], a[index], lda[g], b[index],
+                                 ldb[g], beta[g], c[index], ldc[g]);
+    complete(routine, order, transa[g], transb[g], product);
     return product;
   };
   multiply_in_runs(group_count, group_size, product_at);

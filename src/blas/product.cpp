@@ -5,7 +5,6 @@
 #include <cstring>
 #include <exception>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tessera/log.hpp"
@@ -87,15 +86,6 @@ void say_refusal(const std::exception& error) noexcept {
 }
 
 }  // namespace
-
-Product transposed(const Product& p) {
-  Product t = p;
-  std::swap(t.transpose_a, t.transpose_b);
-  std::swap(t.m, t.n);
-  std::swap(t.a, t.b);
-  std::swap(t.lda, t.ldb);
-  return t;
-}
 
 int first_wrong_argument(const Product& p) {
   if (p.m < 0) return 3;

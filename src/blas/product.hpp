@@ -28,9 +28,6 @@ struct Product {
   GemmTypes types;
 };
 
-// The product whose column-major result is `product`'s row-major one: Cᵀ = op(B)ᵀ · op(A)ᵀ.
-Product transposed(const Product& product);
-
 // The position, as sgemm counts its arguments from 1, of the first that breaks a rule of the BLAS
 // standard; 0 where all are right. Transposition flags (1 and 2) have been checked.
 int first_wrong_argument(const Product& product);

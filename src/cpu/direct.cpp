@@ -59,14 +59,15 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (!is_one_pass || !is_plain) return std::nullopt;
   DirectForm form;
   if (operands.c.rows == 0 || operands.c.cols == 0) {
-    form.code = &code;
+    form.multiply = code.multiply;
     return form;
   }
   if (operands.a.cols == 0 || !is_small(operands)) return std::nullopt;
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
   if (!product.a_in_place || !product.b_in_place || !product.sums_in_c()) return std::nullopt;
-  form.code = product.code;
+  const bool is_small_kernels = product.code->multiply_small != nullptr && !product.is_dots;
+  form.multiply = is_small_kernels ? product.code->multiply_small : product.code->multiply;
   form.turned = product.turned;
   form.flops = 2.0 * static_cast<double>(product.c.rows) * static_cast<double>(product.c.cols) *
                static_cast<double>(product.depth());

@@ -14,7 +14,7 @@ namespace tessera::cpu {
 
 // What products that differ in their addresses alone (core/alike.hpp) have in common.
 struct DirectForm {
-  const KernelCode* code = nullptr;
+  void (*multiply)(const BlockTask& task) = nullptr;
   BlockTask task;       // all but the addresses
   bool turned = false;  // Cᵀ = Bᵀ·Aᵀ
   double flops = 0;
@@ -30,7 +30,7 @@ inline void multiply_directly(const DirectForm& form, const Operands& operands) 
   task.a.data = form.turned ? operands.b.data : operands.a.data;
   task.b.data = form.turned ? operands.a.data : operands.b.data;
   task.sum = operands.c.data;
-  form.code->multiply(task);
+  form.multiply(task);
 }
 
 // Whether the plan's products all went this way and C is written. `threads` may be used.

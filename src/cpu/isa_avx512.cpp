@@ -1,7 +1,7 @@
 // Microkernels for AVX-512 F, BW, DQ and VL: what Skylake-X and everything after it has.
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
-#include "cpu/ops_avx512.hpp"
+#include "cpu/ops_avx512_half.hpp"
 
 namespace tessera::cpu {
 namespace {

@@ -99,6 +99,9 @@ struct KernelCode {
   void (*pack_a)(const PackSource& source, void* panels) = nullptr;
   void (*pack_b)(const PackSource& source, void* panels) = nullptr;
   void (*multiply)(const BlockTask& task) = nullptr;
+  // The same for a small product: both operands in place, sums in C, no `finish`. Null where
+  // nothing is read in place.
+  void (*multiply_small)(const BlockTask& task) = nullptr;
   // sum += other, over `count` accumulators.
   void (*add)(void* sum, const void* other, std::int64_t count) = nullptr;
   void (*finish)(const Finish& finish, const void* sum, std::int64_t sum_stride, std::int64_t rows,

@@ -6,6 +6,7 @@
 #include "cpu/dots.hpp"
 #include "cpu/microkernel.hpp"
 #include "cpu/pack.hpp"
+#include "cpu/small_kernel.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -115,6 +116,7 @@ struct Code {
     code.pack_a = pack_a;
     code.pack_b = pack_b;
     code.multiply = multiply;
+    if constexpr (kInPlace) code.multiply_small = multiply_small<Ops, MR>;
     code.add = add_sums<typename Ops::Acc>;
     code.finish = finish_block<typename Ops::Acc>;
     return code;

@@ -65,7 +65,7 @@ void check_threads(int wanted) {
 }
 
 int threads_for(const Plan& plan, int wanted) {
-  if (plan.schedule.workers <= 1 || flops_of(plan.problem) < kFlopsWorthThreads) return 1;
+  if (!may_use_threads(plan)) return 1;
   // Always the same number, also where there are fewer workers: libgomp ends a team's threads when
   // the next team is smaller and starts them anew for a larger one, which takes 200 µs with 16
   // threads.
@@ -116,6 +116,10 @@ const KernelCode& code_of(const Plan& plan) {
     last = {plan.kernel, plan.problem.types, &look_up_code(plan)};
   }
   return *last.code;
+}
+
+bool may_use_threads(const Plan& plan) {
+  return plan.schedule.workers > 1 && flops_of(plan.problem) >= kFlopsWorthThreads;
 }
 
 std::size_t workspace_bytes(const Plan& plan) {

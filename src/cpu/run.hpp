@@ -13,6 +13,9 @@ namespace tessera::cpu {
 // out_of_memory; all before anything is written.
 void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptions& options);
 
+// Whether a run may be on more than one thread, if the call allows it.
+bool may_use_threads(const Plan& plan);
+
 // Of what the threads share. Each thread also keeps packed panels of its own (workspace.hpp).
 std::size_t workspace_bytes(const Plan& plan);
 

@@ -1,0 +1,136 @@
+// Small products repeated by tessera::gemm, which takes a shorter way from the third call on
+// (src/small_calls.hpp): same bits, same refusals, same log.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "support/check_product.hpp"
+#include "tessera/error.hpp"
+#include "tessera/log.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera {
+namespace {
+
+using test::Fill;
+using test::Placement;
+using test::Product;
+
+constexpr std::int64_t kMostContributors = 200;
+constexpr int kCalls = 5;
+
+TEST(SmallCalls, GiveTheBitsOfThePlan) {
+  std::uint64_t seed = 1;
+  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::bf16}) {
+    for (const bool column_major : {false, true}) {
+      for (const std::int64_t side : {1, 4, 9, 16, 33, 64, 65}) {
+        for (const double beta : {0.0, 0.5}) {
+          GemmTypes types = gemm_types_for(type);
+          types.c = accumulator_of(types);
+          const Placement place{.column_major = column_major, .padding = side % 3};
+          for (int call = 0; call < kCalls; ++call) {
+            // Operands of their own for each call; the addresses change, the rest does not.
+            Product product(types, {side, side, side}, beta, Fill::normal, seed, place, place,
+                            place);
+            Product planned(types, {side, side, side}, beta, Fill::normal, seed, place, place,
+                            place);
+            ++seed;
+            const Operands operands = planned.operands();
+            const Plan plan = make_plan(describe({&operands, 1}, 1.5, beta, {}), host_machine());
+            run(plan, {&operands, 1});
+            gemm(1.5, product.operands(), beta);
+            ASSERT_EQ(product.c.bytes(), planned.c.bytes()) << "side " << side << ", call " << call;
+            ASSERT_EQ(check_product(product, 1.5, beta, {}, kMostContributors), "");
+          }
+        }
+      }
+    }
+  }
+}
+
+// A product that has been called often enough, and whose addresses tests then break.
+struct Repeated {
+  Repeated() {
+    for (int call = 0; call < kCalls; ++call) gemm(1, operands, 0);
+  }
+
+  static constexpr std::int64_t kSide = 12;
+  std::vector<float> a = std::vector<float>(kSide * kSide + 1, 1);
+  std::vector<float> b = std::vector<float>(kSide * kSide + 1, 1);
+  std::vector<float> c = std::vector<float>(kSide * kSide + 1);
+  Operands operands{row_major(a.data(), kSide, kSide), row_major(b.data(), kSide, kSide),
+                    row_major(c.data(), kSide, kSide)};
+};
+
+TEST(SmallCalls, RefuseWhatTheFirstCallRefuses) {
+  const auto past = [](const void* data, std::int64_t bytes) {
+    return const_cast<unsigned char*>(static_cast<const unsigned char*>(data)) + bytes;
+  };
+  const std::vector<std::function<void(Operands&)>> mistakes = {
+      [](Operands& o) { o.a.data = nullptr; },
+      [](Operands& o) { o.b.data = nullptr; },
+      [](Operands& o) { o.c.data = nullptr; },
+      [&](Operands& o) { o.a.data = past(o.a.data, 1); },
+      [&](Operands& o) { o.b.data = past(o.b.data, 2); },
+      [&](Operands& o) { o.c.data = past(o.c.data, 3); },
+      [](Operands& o) { o.c.data = const_cast<void*>(o.a.data); },
+      [&](Operands& o) { o.c.data = past(o.b.data, 4); },
+      [&](Operands& o) { o.a.data = past(o.c.data, 4); },
+      [](Operands& o) { o.a.cols = 11; },
+      [](Operands& o) { o.c.row_stride = 11; },
+  };
+  for (const auto& make : mistakes) {
+    Repeated repeated;
+    Operands wrong = repeated.operands;
+    make(wrong);
+    EXPECT_THROW(gemm(1, wrong, 0), Error);
+  }
+  Repeated repeated;
+  EXPECT_THROW(gemm(1, repeated.operands, 0, {}, {.threads = -1}), Error);
+  EXPECT_THROW(gemm(1, repeated.operands, 0, {.bias = BiasAxis::row}), Error);
+}
+
+TEST(SmallCalls, AcceptInterleavedSubmatricesOfOneBuffer) {
+  constexpr std::int64_t kSide = 8;
+  std::vector<float> buffer(kSide * 3 * kSide, 1);
+  const float* first = buffer.data();
+  const Operands operands{row_major(first, kSide, kSide, 3 * kSide),
+                          row_major(first + kSide, kSide, kSide, 3 * kSide),
+                          row_major(buffer.data() + 2 * kSide, kSide, kSide, 3 * kSide)};
+  for (int call = 0; call < kCalls; ++call) {
+    gemm(call, operands, 0);
+    for (std::int64_t i = 0; i < kSide; ++i) {
+      ASSERT_EQ(buffer[static_cast<std::size_t>(i * 3 * kSide + 2 * kSide)],
+                8.0F * static_cast<float>(call));
+    }
+  }
+}
+
+TEST(SmallCalls, FollowAlphaAndBeta) {
+  Repeated repeated;
+  float expected = 12;
+  for (int call = 1; call < 4 * kCalls; ++call) {
+    const double alpha = call % 3;
+    const double beta = call % 2;
+    gemm(alpha, repeated.operands, beta);
+    expected = static_cast<float>(alpha) * 12 + static_cast<float>(beta) * expected;
+    ASSERT_EQ(repeated.c[0], expected);
+    ASSERT_EQ(repeated.c[143], expected);
+  }
+  EXPECT_EQ(repeated.c[144], 0);
+}
+
+TEST(SmallCalls, AreLogged) {
+  Repeated repeated;
+  int lines = 0;
+  set_log([&](std::string_view) { ++lines; });
+  for (int call = 0; call < kCalls; ++call) gemm(1, repeated.operands, 0);
+  set_log(nullptr);
+  EXPECT_EQ(lines, kCalls);
+}
+
+}  // namespace
+}  // namespace tessera
