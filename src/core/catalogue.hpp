@@ -37,6 +37,8 @@ struct KernelEntry {
   KernelSpeed speed;
   // CPU: whether it can read operands where they lie; other rows pack whatever the tile says.
   bool reads_in_place = false;
+  // CPU: whether it reads B's rows where they lie and groups them in registers; A is packed.
+  bool interleaves = false;
   // CPU: whether it multiplies rows of A by columns of B where both lie along k in memory.
   bool multiplies_dots = false;
 };

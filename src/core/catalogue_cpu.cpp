@@ -26,8 +26,9 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           .tile = tile,
           .wins_at = wins_at,
           .speed = speed,
-          // The others convert, or group elements of k, while they pack.
+          // The others convert while they pack.
           .reads_in_place = is_float,
+          .interleaves = has_groups,
           // Groups of k that the instruction takes lie together along k.
           .multiplies_dots = has_groups || (is_float && architecture == "avx512")};
 }

@@ -43,6 +43,7 @@ constexpr KernelEntry sm90(std::string_view name, ElementType type, const TileCo
           .epilogue_bytes = kSm90EpilogueBytes,
           .speed = speed,
           .reads_in_place = false,
+          .interleaves = false,
           .multiplies_dots = false};
 }
 
@@ -59,6 +60,7 @@ constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, 
           .wins_at = wins_at,
           .speed = speed,
           .reads_in_place = false,
+          .interleaves = false,
           .multiplies_dots = false};
 }
 

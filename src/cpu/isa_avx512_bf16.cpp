@@ -28,6 +28,13 @@ struct OpsBf16 : OpsBase<AccumulateF32> {
   static constexpr int kGroup = 2;
 
   static BVec load_b(const B* from) { return (__m512bh)_mm512_loadu_si512(from); }
+  // B's rows in place, the pairs made of two at a time; a missing row is zero.
+  static BVec load_rows(const B* from, std::int64_t stride, int rows, Mask mask = 0xffff) {
+    const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+    if (rows < kGroup) return (__m512bh)low;
+    const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + stride));
+    return (__m512bh)_mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+  }
   static __m512bh broadcast(const A* from) { return (__m512bh)_mm512_set1_epi32(word_at(from)); }
   static Vec multiply_add(Vec sum, __m512bh a, BVec b) { return _mm512_dpbf16_ps(sum, a, b); }
 };

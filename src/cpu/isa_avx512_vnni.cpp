@@ -22,6 +22,24 @@ struct OpsQuads : OpsBase<AccumulateI32> {
 
   static BVec load_b(const void* from) { return _mm512_loadu_si512(from); }
   static __m512i broadcast(const void* from) { return _mm512_set1_epi32(word_at(from)); }
+  // B's rows in place, the quads made of four at a time; missing rows are zero.
+  static BVec load_rows(const void* from, std::int64_t stride, int rows, Mask mask = 0xffff) {
+    const auto* bytes = static_cast<const std::uint8_t*>(from);
+    __m512i quads = row_at(bytes, mask);
+    if (rows > 1) quads = with_row<8>(quads, bytes + stride, mask);
+    if (rows > 2) quads = with_row<16>(quads, bytes + 2 * stride, mask);
+    if (rows > 3) quads = with_row<24>(quads, bytes + 3 * stride, mask);
+    return quads;
+  }
+
+ private:
+  static __m512i row_at(const std::uint8_t* from, Mask mask) {
+    return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, from));
+  }
+  template <int Bits>
+  static __m512i with_row(__m512i quads, const std::uint8_t* from, Mask mask) {
+    return _mm512_or_si512(quads, _mm512_slli_epi32(row_at(from, mask), Bits));
+  }
 };
 
 // Quads lie along k as they are. `Flip`: bits of A to invert.

@@ -91,6 +91,7 @@ struct KernelCode {
   int packed_size_b = 0;
   int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
   bool reads_in_place = false;
+  bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool multiplies_dots = false;  // reads both in place where both lie along k
   ElementType accumulator = ElementType::f32;
   // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.

@@ -39,10 +39,12 @@ struct Code {
                                    std::is_same_v<typename UnitsA::Source, typename Ops::A> &&
                                    std::is_same_v<typename UnitsB::Source, typename Ops::B>;
 
+  static constexpr bool kKeepsSize = sizeof(typename UnitsA::Source) == sizeof(typename Ops::A) &&
+                                     sizeof(typename UnitsB::Source) == sizeof(typename Ops::B);
+  // Or what is grouped in registers.
+  static constexpr bool kInterleaves = kKeepsSize && requires { Ops::load_rows; };
   // Along k no grouping is needed either.
-  static constexpr bool kDots = requires { typename Ops::Dots; }
-  &&sizeof(typename UnitsA::Source) == sizeof(typename Ops::A) &&
-      sizeof(typename UnitsB::Source) == sizeof(typename Ops::B);
+  static constexpr bool kDots = kKeepsSize && requires { typename Ops::Dots; };
 
   static std::int64_t padded(std::int64_t depth) {
     return (depth + Ops::kGroup - 1) / Ops::kGroup * Ops::kGroup;
@@ -72,7 +74,7 @@ struct Code {
         return;
       }
     }
-    if constexpr (kInPlace) {
+    if constexpr (kInPlace || kInterleaves) {
       if (task.a.in_place || task.b.in_place) {
         multiply_tiles<Ops, MR, NV, true>(task, padded(task.depth));
         return;
@@ -110,6 +112,7 @@ struct Code {
     code.packed_size_b = sizeof(typename Ops::B);
     code.panel_extra_b = static_cast<int>(kExtra);
     code.reads_in_place = kInPlace;
+    code.interleaves = kInterleaves;
     code.multiplies_dots = kDots;
     code.accumulator = accumulator_type<typename Ops::Acc>();
     code.turned = turned;

@@ -24,7 +24,9 @@ struct MicroTask {
   std::int64_t a_row = 0;  // strides in elements; used by the in-place kernels only
   std::int64_t a_step = 0;
   std::int64_t b_step = 0;
-  std::int64_t groups;  // of k
+  std::int64_t b_row = 0;  // from one k to the next
+  std::int64_t groups;     // of k, whole ones where rows are interleaved
+  int rest = 0;            // k beyond those; only where rows are interleaved
   typename Ops::Acc* sum;
   std::int64_t sum_stride;
   typename Ops::Acc alpha;
@@ -41,12 +43,40 @@ constexpr std::int64_t kShortest = 128;  // k that fetches C
 // few rows of C the processor's own streams keep up better alone.
 constexpr int kColumnsAhead = 128;
 
+// One group of k, or what is left of one (`depth`), of a packed A and a B whose rows are
+// interleaved in registers.
+template <class Ops, int Rows, int Vectors>
+[[gnu::always_inline]] inline void add_interleaved(typename Ops::Vec (&sum)[Rows][Vectors],
+                                                   typename Ops::Vec (&offset)[Vectors],
+                                                   const typename Ops::A* a,
+                                                   const typename Ops::B* b, std::int64_t b_row,
+                                                   int depth, typename Ops::Mask mask) {
+  typename Ops::BVec columns[Vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < Vectors; ++v) {
+    const auto* from = b + v * Ops::kLanes;
+    columns[v] = v == Vectors - 1 ? Ops::load_rows(from, b_row, depth, mask)
+                                  : Ops::load_rows(from, b_row, depth);
+    if constexpr (Ops::kOffsetA) {
+      offset[v] = Ops::multiply_add(offset[v], Ops::offset(), columns[v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+    const auto row = Ops::broadcast(a + r * Ops::kGroup);
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
+  }
+}
+
 template <class Ops, int MR, int NV, int Rows, int Vectors, bool InPlace>
 void micro(const MicroTask<Ops>& task) {
   using Vec = typename Ops::Vec;
   using BVec = typename Ops::BVec;
   constexpr int kLanes = Ops::kLanes;
   constexpr int kGroup = Ops::kGroup;
+  // Rows of B in place become groups of k in registers.
+  constexpr bool kInterleaves = InPlace && kGroup > 1;
 
   // Copies, which the stores to C cannot change.
   const auto* a = task.a;
@@ -65,6 +95,9 @@ void micro(const MicroTask<Ops>& task) {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::zero();
   }
+  [[maybe_unused]] Vec offset[Vectors];  // what A's offset (Ops::kOffsetA) adds to each column
+#pragma GCC unroll 4
+  for (int v = 0; v < Vectors; ++v) offset[v] = Ops::zero();
 
   // C is fetched row by row shortly before it is needed: any earlier, the panels would drive it out
   // again, and all at once there are more misses than can be under way. With a short k, C is near
@@ -77,22 +110,27 @@ void micro(const MicroTask<Ops>& task) {
   for (std::int64_t group = 0;;) {
 #pragma GCC unroll 1
     for (; group < until; ++group, a += a_step, b += b_step) {
-      BVec columns[Vectors];
+      if constexpr (kInterleaves) {
+        add_interleaved<Ops>(sum, offset, a, b, task.b_row, kGroup, mask);
+      } else {
+        BVec columns[Vectors];
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) {
-        if constexpr (InPlace) {
-          if constexpr (Rows > 4) __builtin_prefetch(b + v * kLanes + kColumnsAhead);
-          columns[v] =
-              v == Vectors - 1 ? Ops::load_b(b + v * kLanes, mask) : Ops::load_b(b + v * kLanes);
-        } else {
-          columns[v] = Ops::load_b(b + v * kLanes * kGroup);
+        for (int v = 0; v < Vectors; ++v) {
+          if constexpr (InPlace) {
+            if constexpr (Rows > 4) __builtin_prefetch(b + v * kLanes + kColumnsAhead);
+            columns[v] =
+                v == Vectors - 1 ? Ops::load_b(b + v * kLanes, mask) : Ops::load_b(b + v * kLanes);
+          } else {
+            columns[v] = Ops::load_b(b + v * kLanes * kGroup);
+          }
         }
-      }
 #pragma GCC unroll 16
-      for (int r = 0; r < Rows; ++r) {
-        const auto row = Ops::broadcast(a + r * a_row);
+        for (int r = 0; r < Rows; ++r) {
+          const auto row = Ops::broadcast(a + r * a_row);
 #pragma GCC unroll 4
-        for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
+          for (int v = 0; v < Vectors; ++v)
+            sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
+        }
       }
     }
     if (fetched == Rows) break;
@@ -104,16 +142,27 @@ void micro(const MicroTask<Ops>& task) {
                            : groups;
   }
 
-  if constexpr (Ops::kOffsetA) {
+  if constexpr (kInterleaves) {
+    if (task.rest > 0) {
+      add_interleaved<Ops>(sum, offset, a, b, task.b_row, task.rest, mask);
+    }
+    if constexpr (Ops::kOffsetA) {
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::subtract(sum[r][v], offset[v]);
+      }
+    }
+  } else if constexpr (Ops::kOffsetA) {
     // A was packed with an offset to make it unsigned; the sums of B's columns, times that offset,
     // lie behind its panel.
     const auto* offsets =
         reinterpret_cast<const typename Ops::Acc*>(task.b + groups * NV * kLanes * kGroup);
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) {
-      const Vec offset = groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
+      const Vec packed = groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
 #pragma GCC unroll 16
-      for (int r = 0; r < Rows; ++r) sum[r][v] = Ops::subtract(sum[r][v], offset);
+      for (int r = 0; r < Rows; ++r) sum[r][v] = Ops::subtract(sum[r][v], packed);
     }
   }
 
@@ -159,6 +208,7 @@ template <class Ops, int MR, int NV, bool InPlace>
 void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   using Acc = typename Ops::Acc;
   constexpr int kWidth = NV * Ops::kLanes;
+  constexpr bool kInterleaves = InPlace && Ops::kGroup > 1;
   alignas(64) Acc register_tile[MR * kWidth];
 
   MicroTask<Ops> micro_task;
@@ -169,6 +219,13 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   micro_task.a_row = task.a.in_place ? task.a.along_stride : 1;
   micro_task.a_step = task.a.in_place ? task.a.depth_stride : MR;
   micro_task.b_step = task.b.in_place ? task.b.depth_stride : kWidth;
+  if constexpr (kInterleaves) {
+    micro_task.groups = task.depth / Ops::kGroup;
+    micro_task.rest = static_cast<int>(task.depth % Ops::kGroup);
+    micro_task.a_step = MR * Ops::kGroup;
+    micro_task.b_row = task.b.depth_stride;
+    micro_task.b_step = Ops::kGroup * task.b.depth_stride;
+  }
 
   const auto* a_begin = static_cast<const unsigned char*>(task.a.data);
   const auto* b_panel = static_cast<const unsigned char*>(task.b.data);

@@ -92,12 +92,12 @@ inline Product product_of(const Operands& operands, const TileConfig& tile,
   product.specs = operand_specs(turned_tile);
   const KernelCode& kernel = *product.code;
   const bool wants_b = turned_tile.b_in_place && product.packed_b == nullptr;
-  product.is_dots = wants_b && turned_tile.a_in_place && kernel.multiplies_dots &&
-                    product.a.col_stride == 1 && product.b.row_stride == 1 &&
-                    product.b.col_stride != 1 && product.b.cols > 1;
+  const bool b_has_rows = product.b.col_stride == 1 || product.b.cols == 1;
+  product.is_dots = wants_b && turned_tile.a_in_place && kernel.multiplies_dots && !b_has_rows &&
+                    product.b.row_stride == 1 && product.a.col_stride == 1;
   product.a_in_place = product.is_dots || (turned_tile.a_in_place && kernel.reads_in_place);
-  product.b_in_place = product.is_dots || (wants_b && kernel.reads_in_place &&
-                                           (product.b.col_stride == 1 || product.b.cols == 1));
+  product.b_in_place =
+      product.is_dots || (wants_b && b_has_rows && (kernel.reads_in_place || kernel.interleaves));
   return product;
 }
 

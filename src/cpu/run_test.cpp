@@ -87,6 +87,7 @@ TEST_P(Kernels, CodeAgreesWithTheCatalogue) {
   EXPECT_EQ(code->nr, kernel().tile.nr);
   EXPECT_EQ(code->accumulator, accumulator_of(types_of(kernel())));
   EXPECT_EQ(code->reads_in_place, kernel().reads_in_place);
+  EXPECT_EQ(code->interleaves, kernel().interleaves);
   EXPECT_EQ(code->multiplies_dots, kernel().multiplies_dots);
 }
 

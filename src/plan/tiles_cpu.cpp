@@ -15,9 +15,14 @@ namespace {
 // operands fill half of L2 at most. Beyond, reading packed panels wins back the packing. Zen 4, n =
 // k = 4096, f32, 2026-11: 100 against 76 GFLOP/s with 64 rows, 101 against 100 with 256.
 constexpr std::int64_t kMostStripsInPlace = 16;
+// Bytes take four shifts and three merges for a vector of quads, and are worth it for fewer strips.
+// bf16 with 24, 64 and 128 rows: 186, 198 and 210 GFLOP/s against 94, 146 and 177; i8 with 8, 16
+// and 24: 195, 180 and 246 against 60, 101 and 206, but with 64 220 against 227.
+constexpr std::int64_t kMostStripsOfBytes = 2;
 
-// The depth of a k-block with B in place: with few rows, a few long rows of B stream through the
-// caches and C stays in L1. Zen 4, 2026-11: one row at 10.5 GFLOP/s with 8, at 4.6 with 376.
+// The depth of a k-block with f32 or f64 B in place: with few rows, a few long rows of B stream
+// through the caches and C stays in L1. Zen 4, 2026-11: one row at 10.5 GFLOP/s with 8, at 4.6 with
+// 376.
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kSomeRows = 16;
 constexpr int kDepthOfFewRows = 8;
@@ -106,6 +111,10 @@ struct Enumeration {
       tile.block_k = choose_block_k(shape.k, kernel.a, 1, kDotBytes);
       add(tile, workers);
     }
+    if (kernel.interleaves && product.b_rows_are_dense) {
+      const std::int64_t most = size_of(kernel.b) == 1 ? kMostStripsOfBytes : kMostStripsInPlace;
+      if (shape.m <= most * packed.mr) add(in_place(packed, false), workers);
+    }
     if (kernel.reads_in_place) {
       const std::int64_t bytes =
           shape.m * shape.k * size_of(kernel.a) + shape.k * shape.n * size_of(kernel.b);
@@ -130,9 +139,9 @@ struct Enumeration {
     tile.a_in_place = a_too;
     tile.b_in_place = true;
     if (multiply_adds(shape) <= kSmallProduct) return tile;
-    if (shape.m <= kFewRows) {
+    if (shape.m <= kFewRows && kernel.reads_in_place) {
       tile.block_k = kDepthOfFewRows;
-    } else if (shape.m <= kSomeRows) {
+    } else if (shape.m <= kSomeRows && kernel.reads_in_place) {
       tile.block_k = kDepthOfSomeRows;
     } else {
       const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
