@@ -256,6 +256,21 @@ INSTANTIATE_TEST_SUITE_P(Ragged, Schedules,
                                          ScheduleKind::stream_k, ScheduleKind::hybrid),
                          [](const auto& instance) { return std::string(name_of(instance.param)); });
 
+// The planner assumes a few rows each, and reads B in place; then one group gets them all.
+TEST(Ragged, ThePlannersOwnPlanServesAnySizes) {
+  for (const GemmTypes& types : kTypes) {
+    Case planned(types, 40, 160, 48, 60, {}, 1, true);
+    const std::vector<std::int64_t> none(41, 0);
+    const Plan plan = make_ragged_plan(planned.rows(index_array(none)), 1, 0, {}, host_machine());
+    for (std::uint64_t seed = 1; seed < 9; ++seed) {
+      Case one(types, 40, 160, 48, 60, {}, seed, true);
+      const auto offsets = draw_offsets(kSpreads[seed % 4], 40, 160, seed % 3 == 0, one.random);
+      run_ragged(plan, one.rows(index_array(offsets)));
+      ASSERT_EQ(one.check_rows(offsets), "") << "seed " << seed;
+    }
+  }
+}
+
 TEST(Ragged, TheWorkspaceDoesForAnySizes) {
   // split_k needs slots for every tile: 40 groups of few rows have more tiles than one of many.
   Case one({f32, f32, f32}, 40, 100, 32, 64, {}, 3);

@@ -105,31 +105,31 @@ ConstBatchView batch(const T* data, std::int64_t groups, std::int64_t rows, std:
 // C[rows of g] (m_g×N) ← activation(alpha·A[rows of g] (m_g×K)·B[g] (K×N) + beta·C[rows of g] +
 // bias[g]).
 struct RaggedRows {
-  ConstMatrixView a;     // (T, K)
-  IndexArray offsets;    // into T
-  ConstBatchView b;      // (G, K, N)
-  MatrixView c;          // (T, N)
-  ConstMatrixView bias;  // (G, N), with BiasAxis::column
+  ConstMatrixView a;          // (T, K)
+  IndexArray offsets;         // into T
+  ConstBatchView b;           // (G, K, N)
+  MatrixView c;               // (T, N)
+  ConstMatrixView bias = {};  // (G, N), with BiasAxis::column
 };
 
 // Masked (decoding with a fixed capacity): of the M_max rows of each group the first counts[g] are
 // there. C[g][:counts[g]] ← … A[g][:counts[g]]·B[g] …
 struct MaskedRows {
-  ConstBatchView a;      // (G, M_max, K)
-  IndexArray counts;     // G numbers from 0 to M_max
-  ConstBatchView b;      // (G, K, N)
-  BatchView c;           // (G, M_max, N)
-  ConstMatrixView bias;  // (G, N), with BiasAxis::column
+  ConstBatchView a;           // (G, M_max, K)
+  IndexArray counts;          // G numbers from 0 to M_max
+  ConstBatchView b;           // (G, K, N)
+  BatchView c;                // (G, M_max, N)
+  ConstMatrixView bias = {};  // (G, N), with BiasAxis::column
 };
 
 // Ragged k (a weight's gradient): the columns of A and the rows of B are sorted by group.
 // C[g] (M×N) ← … A[:, k of g]·B[k of g, :] …; an empty segment has k = 0: C[g] ← beta·C[g] ….
 struct RaggedK {
-  ConstMatrixView a;     // (M, T); of activations (T, M) pass the transposed view
-  ConstMatrixView b;     // (T, N)
-  IndexArray offsets;    // into T
-  BatchView c;           // (G, M, N)
-  ConstMatrixView bias;  // (G, N) with BiasAxis::column, (G, M) with BiasAxis::row
+  ConstMatrixView a;          // (M, T); of activations (T, M) pass the transposed view
+  ConstMatrixView b;          // (T, N)
+  IndexArray offsets;         // into T
+  BatchView c;                // (G, M, N)
+  ConstMatrixView bias = {};  // (G, N) with BiasAxis::column, (G, M) with BiasAxis::row
 };
 
 inline constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
@@ -138,7 +138,7 @@ inline constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::ma
 // pointer may be null where its matrix is empty.
 struct PointerArray {
   std::int64_t groups = 0;
-  GemmTypes types;
+  GemmTypes types = {};
   const void* const* a = nullptr;
   const void* const* b = nullptr;
   void* const* c = nullptr;
@@ -156,10 +156,10 @@ struct PointerArray {
 
 // The uniform case: every product has the same size. Runs on CUDA devices, too.
 struct StridedBatch {
-  ConstBatchView a;      // (G, M, K)
-  ConstBatchView b;      // (G, K, N)
-  BatchView c;           // (G, M, N)
-  ConstMatrixView bias;  // (G, N) with BiasAxis::column, (G, M) with BiasAxis::row
+  ConstBatchView a;           // (G, M, K)
+  ConstBatchView b;           // (G, K, N)
+  BatchView c;                // (G, M, N)
+  ConstMatrixView bias = {};  // (G, N) with BiasAxis::column, (G, M) with BiasAxis::row
 };
 
 using RaggedProducts = std::variant<RaggedRows, MaskedRows, RaggedK, PointerArray, StridedBatch>;
@@ -189,9 +189,9 @@ TESSERA_API void run_ragged(const Plan& plan, const RaggedProducts& products,
 // Bytes of RunOptions::workspace that run_ragged needs, whatever the sizes within the views.
 TESSERA_API std::size_t ragged_workspace_bytes(const Plan& plan, const RaggedProducts& products);
 
-// The gated pair (SwiGLU with silu): C ← activation(A·B) ∘ (A·B_up), rounded once, for ragged rows,
-// masked rows or a strided batch; `up` has the shape and the type of their B. Floating-point types;
-// no bias is applied. CPU only so far; a CUDA device throws Error(unsupported).
+// The gated pair (SwiGLU with silu): C ← activation(A·B) ∘ (A·B_up), rounded to C once, for ragged
+// rows, masked rows or a strided batch; `up` has the shape and the type of their B. Floating-point
+// types; no bias is applied. CPU only so far; a CUDA device throws Error(unsupported).
 TESSERA_API void gated_gemm(const RaggedProducts& products, const ConstBatchView& up,
                             Activation activation = Activation::silu,
                             const RunOptions& options = {});
