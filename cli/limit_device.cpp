@@ -68,10 +68,13 @@ class CpuDevice : public LimitDevice {
 
   const Machine& machine() const override { return machine_; }
   std::int64_t allocated_bytes() const override { return allocated_; }
+  std::int64_t memory_left() const override {
+    return budget_ > 0 ? budget_ - allocated_ : available_memory() / 10 * 9;
+  }
   std::int64_t scratchpad_limit() const override { return 0; }
 
   std::unique_ptr<LimitBuffer> allocate(std::int64_t bytes) override {
-    const std::int64_t left = budget_ > 0 ? budget_ - allocated_ : available_memory() / 10 * 9;
+    const std::int64_t left = memory_left();
     if (bytes > left) {
       throw Error(ErrorCode::out_of_memory,
                   fmt::format("{} more bytes are wanted, and {} are left {}", bytes,

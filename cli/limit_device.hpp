@@ -27,6 +27,8 @@ class LimitDevice {
   // Throws Error(out_of_memory) with the allocator's words.
   virtual std::unique_ptr<LimitBuffer> allocate(std::int64_t bytes) = 0;
   virtual std::int64_t allocated_bytes() const = 0;
+  // What allocate would still give, about.
+  virtual std::int64_t memory_left() const = 0;
   // Of the fastest run. Runs at least once, and up to `repeats` times while that takes below a
   // second.
   virtual double seconds(const Plan& plan, std::span<const Operands> operands, int repeats) = 0;

@@ -46,6 +46,13 @@ class CudaDevice : public LimitDevice {
 
   const Machine& machine() const override { return machine_; }
   std::int64_t allocated_bytes() const override { return allocated_; }
+  std::int64_t memory_left() const override {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total));
+    const auto left = static_cast<std::int64_t>(free);
+    return budget_ > 0 ? std::min(left, budget_ - allocated_) : left;
+  }
   std::int64_t scratchpad_limit() const override {
     int device = 0;
     int bytes = 0;

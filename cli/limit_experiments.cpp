@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "cli/interrupt.hpp"
 #include "cli/limit_steps.hpp"
+#include "cli/progress.hpp"
 #include "plan/intensity.hpp"
 #include "report/pipeline_chart.hpp"
 #include "report/story.hpp"
@@ -47,6 +50,16 @@ double flops(const GemmShape& shape) {
   return 2.0 * to_double(shape.m) * to_double(shape.n) * to_double(shape.k);
 }
 
+// The work of all the products whose operands fit, as K doubles.
+double work_until_full(const LimitDevice& device, GemmShape shape, const GemmTypes& types) {
+  const std::int64_t left = device.memory_left();
+  double sum = 0;
+  for (; shape.k <= kMostK && LimitProduct::bytes(shape, types) <= left; shape.k *= 2) {
+    sum += flops(shape);
+  }
+  return sum;
+}
+
 double run_step(LimitDevice& device, const LimitPlan& step, const LimitProduct& product,
                 int repeats) {
   const Operands operands = product.operands();
@@ -86,6 +99,8 @@ LimitFindings find_memory_limit(LimitDevice& device, const LimitOptions& options
   found.columns = {{"k", true},        {"operands", true}, {"scratchpad", true},
                    {"measured", true}, {"rate", true},     {"predicted", true}};
   set_rate_chart(found.chart, "K");
+  Progress progress("doubling K", work_until_full(device, start, options.types) * 1e-9, "GFLOP");
+  double work = 0;
   std::int64_t least_use = -1;
   std::int64_t most_use = -1;
   for (GemmShape shape = start; shape.k <= kMostK; shape.k *= 2) {
@@ -99,6 +114,7 @@ LimitFindings find_memory_limit(LimitDevice& device, const LimitOptions& options
       const LimitProduct product(device, shape, options.types);
       const double taken = run_step(device, step, product, options.repeats);
       const double rate = flops(shape) / taken;
+      progress.at((work += flops(shape)) * 1e-9);
       const std::int64_t use = step.use.total();
       least_use = least_use < 0 ? use : std::min(least_use, use);
       most_use = std::max(most_use, use);
@@ -167,6 +183,8 @@ LimitFindings find_scratchpad_limit(LimitDevice& device, const LimitOptions& opt
   const LimitProduct product(device, shape, options.types);
   const std::int64_t asked = device.scratchpad_limit();
   bool agree = true;
+  Progress progress("doubling the depth", std::log2(to_double(shape.k) / tile.block_k) + 1,
+                    "steps");
   for (; tile.block_k <= shape.k; tile.block_k *= 2) {
     throw_if_interrupted();
     LimitPlan step = plan_step(device, shape, options.types, tile);
@@ -192,6 +210,7 @@ LimitFindings find_scratchpad_limit(LimitDevice& device, const LimitOptions& opt
       verdict += device_takes == planner_takes ? "" : " (the device says otherwise)";
     }
     const double rate = taken > 0 ? flops(shape) / taken : 0;
+    progress.at(to_double(std::ssize(found.rows)) + 1);
     found.rows.push_back({report::count(tile.block_k), bytes(to_double(use)),
                           limit > 0 ? percent(to_double(use) / limit) : "",
                           step.plan ? seconds(step.plan->cost.seconds) : "",
@@ -246,6 +265,7 @@ LimitFindings find_intensity_limit(LimitDevice& device, const LimitOptions& opti
                    {"rate", true},           {"", false}};
   set_rate_chart(found.chart, "FLOP per byte of the block");
   const LimitProduct product(device, shape, options.types);
+  Progress progress("doubling the edges", std::log2(kLargestEdge) + 1, "steps");
   for (int edge = 1; edge <= kLargestEdge; edge *= 2) {
     throw_if_interrupted();
     const TileConfig tile = tile_or({}, edge, edge, depth);
@@ -254,6 +274,7 @@ LimitFindings find_intensity_limit(LimitDevice& device, const LimitOptions& opti
     const bool runs = step.plan && (is_cpu(device) || step.is_compiled);
     const double taken = runs ? run_step(device, step, product, options.repeats) : 0;
     const double rate = taken > 0 ? flops(shape) / taken : 0;
+    progress.at(to_double(std::ssize(found.rows)) + 1);
     const double predicted = step.plan ? flops(shape) / step.plan->cost.seconds : 0;
     found.rows.push_back({report::tile(tile), report::intensity(intensity),
                           predicted > 0 ? flops_per_second(predicted) : "",
@@ -325,6 +346,7 @@ LimitFindings find_stage_limit(LimitDevice& device, const LimitOptions& options)
   std::unique_ptr<LimitProduct> product;
   double best_share = 0;
   int enough = 0;
+  Progress progress("adding stages", kMost, "steps");
   for (int stages = 1; stages <= kMost; ++stages) {
     throw_if_interrupted();
     tile.stages = stages;
@@ -346,6 +368,7 @@ LimitFindings find_stage_limit(LimitDevice& device, const LimitOptions& options)
       taken = run_step(device, step, *product, options.repeats);
     }
     const double rate = taken > 0 ? flops(shape) / taken : 0;
+    progress.at(stages);
     found.rows.push_back(
         {std::to_string(stages), bytes(to_double(use.total())), share > 0 ? percent(share) : "",
          taken > 0 ? seconds(taken) : "", rate > 0 ? flops_per_second(rate) : "",

@@ -8,6 +8,7 @@
 
 #include "cli/interrupt.hpp"
 #include "cli/matrix.hpp"
+#include "cli/progress.hpp"
 #include "cli/random.hpp"
 #include "tessera/tessera.hpp"
 
@@ -58,11 +59,14 @@ TracedRun run_traced(const Plan& plan, int threads, int repeats, std::uint64_t s
   std::vector<Operands> operands;
   for (Buffers& one : buffers) operands.push_back({one.a.view(), one.b.view(), one.c.view(), {}});
 
+  // Each is run without and with a trace, after a first run that warms up.
+  Progress progress("running", 2.0 * repeats + 1, "runs");
   RunOptions options{.threads = threads};
   timed_run(plan, operands, options);
   TracedRun result;
   for (int i = 0; i < repeats; ++i) {
     throw_if_interrupted();
+    progress.at(2.0 * i + 1);
     options.trace = nullptr;
     const double plain = timed_run(plan, operands, options);
     if (i == 0 || plain < result.seconds) result.seconds = plain;

@@ -7,6 +7,7 @@ import array
 import json
 import os
 import pathlib
+import pty
 import random
 import signal
 import struct
@@ -427,6 +428,44 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(result["file"], "m.json")
         shown = self.tessera("plan 100x100x100 --machine m.json").stdout
         self.assertIn("cores", shown)
+
+    def on_a_terminal(self, line):
+        """What a command line writes to stderr where that is a terminal."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([COMMAND] + line.split(), cwd=self.folder, stderr=theirs,
+                                   stdout=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=300), 0, shown)
+        return shown.decode()
+
+    def test_long_work_shows_a_bar_on_a_terminal_alone(self):
+        (self.folder / "list.csv").write_text("m,n,k,why\n64,64,64,a\n65,65,65,b\n66,66,66,c\n")
+        # All last by their options, however fast the machine.
+        for line in ("run 700x700x700 --repeat 150 --threads 1",
+                     "bench --shapes list.csv --threads 1 --seconds 0.3",
+                     "sweep --corpus list.csv --seconds 0.2 --threads 1 --out s.jsonl",
+                     "trace 700x700x700 --repeat 80 --threads 1",
+                     "limits hbm --shape 64x64x1024 --memory 4M --repeat 1000 --threads 1",
+                     "limits intensity --shape 96x96x96 --repeat 100 --threads 1",
+                     "limits scratchpad --shape 256x256x256 --repeat 1000 --threads 1"):
+            with self.subTest(line):
+                shown = self.on_a_terminal(line)
+                self.assertRegex(shown, r"\[[#.]+\] +\d+ %  \S+ \S+/s, \S+ \S+ left")
+                # The last thing is to remove it.
+                self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown[-60:]))
+                (self.folder / "s.jsonl").unlink(missing_ok=True)
+        self.assertEqual(
+            self.tessera("trace 700x700x700 --repeat 80 --threads 1").stderr, "")
 
     def test_make_is_repeatable(self):
         self.tessera("make 5x7 A.npy --type bf16 --seed 3")
