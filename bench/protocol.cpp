@@ -21,9 +21,11 @@ constexpr double kLongCall = 50e-3;
 constexpr int kMinRounds = 7;
 constexpr int kMinRoundsLong = 3;
 constexpr int kMaxRounds = 101;
-// Thread pools spin for up to about 17 ms (OpenBLAS) after a call before they sleep; until then
-// they take a core from whoever comes next.
-constexpr auto kSettle = std::chrono::milliseconds(20);
+// Thread pools spin after a call before they sleep, OpenBLAS's for 2^28 ticks of the time stamp
+// counter, 103 ms at 2.6 GHz; until then they take a core from whoever comes next. Two threads, f32
+// 16×4096×4096 after OpenBLAS, best sample, 2026-11: 45 to 64 GFLOP/s after 20 ms, 124 after 120
+// ms.
+constexpr auto kSettle = std::chrono::milliseconds(120);
 // A sample during which another process took a core is taken again, so often at most, where it is
 // short enough that an undisturbed one is likely.
 constexpr int kRetakes = 4;
