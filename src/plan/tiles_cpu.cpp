@@ -63,11 +63,12 @@ std::int64_t pieces(std::int64_t size, std::int64_t block) {
   return (size + block - 1) / block;
 }
 
-// k in equal blocks of at most what a panel holds, in multiples of 4 (VNNI's depth); `splits`
-// pieces get equally many of them.
+// k in equal blocks of about what a panel holds, in multiples of 4 (VNNI's depth); `splits` pieces
+// get equally many of them. A quarter more is better than one more pass over C: 1025³ in f32 takes
+// 2 % less in two blocks of 516 than in three of 344 (Zen 4, 2026-11).
 int choose_block_k(std::int64_t k, ElementType type, std::int64_t splits,
-                   std::int64_t most_bytes = kPanelBytesPerRow) {
-  const std::int64_t most = most_bytes / size_of(type);
+                   std::int64_t bytes = kPanelBytesPerRow) {
+  const std::int64_t most = (bytes + bytes / 4) / size_of(type);
   const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
   return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), 4);
 }
