@@ -16,98 +16,29 @@ using enum ElementType;
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 
-// A tensor core's rates follow from the 16-bit one: 8-bit integers run at twice its speed; f32 and
-// f64 run on the ordinary units.
-std::vector<PeakRate> gpu_peaks(double rate_16_bit, double rate_f32, double rate_f64) {
-  return {{bf16, rate_16_bit},   {f16, rate_16_bit}, {i8, 2 * rate_16_bit},
-          {u8, 2 * rate_16_bit}, {f32, rate_f32},    {f64, rate_f64}};
+CostConstants hopper_cost(std::string_view source) {
+  return {.launch_seconds = 7.1e-6,
+          .tile_seconds = 0.75e-6,
+          .split_seconds = 0.8e-6,
+          .iteration_overhead_seconds = 45e-9,
+          .peer_seconds_per_byte = 1.0 / 105e9,
+          .compute_efficiency = 0.97,
+          .source = std::string(source)};
 }
 
-// A CPU core's rates from its f32 rate: f64 at half of it; the others as multiples, which depend on
-// what the instruction set has (1 for 16-bit types that are converted to f32 first).
-std::vector<PeakRate> cpu_peaks(double rate_f32, double times_bf16, double times_i8) {
-  return {{f32, rate_f32},           {f64, rate_f32 / 2},
-          {f16, rate_f32},           {bf16, rate_f32 * times_bf16},
-          {i8, rate_f32 * times_i8}, {u8, rate_f32 * times_i8}};
-}
-
-// H200 SXM, 132 SMs. Peaks: 4096 16-bit, 256 f32 and 512 tensor f64 operations per clock and SM at
-// 1.83 GHz (data sheet). Copy bandwidth 4.3 TB/s read + written. The cache's is the sum of what the
-// SMs take in: 64 bytes per clock each.
-Machine h200() {
-  Machine m;
-  m.name = "h200";
-  m.kind = MachineKind::gpu;
-  m.architecture = "sm_90";
-  m.workers = 132;
-  m.scratchpad_bytes = 227 * kKiB;  // what one block may use
-  m.cache_bytes = 50 * kMiB;  // cudaDeviceProp::l2CacheSize says 60 MB; half is far from an SM
-  m.memory_bytes_per_second = 4.3e12;
-  m.cache_bytes_per_second = 14e12;
-  m.worker_memory_bytes_per_second = 80e9;
-  m.peaks = gpu_peaks(4096 * 1.83e9, 256 * 1.83e9, 512 * 1.83e9);
-  m.cost = {.launch_seconds = 7.1e-6,
-            .tile_seconds = 0.75e-6,
-            .split_seconds = 0.8e-6,
-            .iteration_overhead_seconds = 45e-9,
-            .peer_seconds_per_byte = 1.0 / 105e9,
-            .compute_efficiency = 0.97,
-            .source =
-                "least squares over 120 bf16 products under all kernels and schedules on an H200, "
-                "700 W, CUDA 13.0, cold cache, 2026-11-20"};
-  return m;
-}
-
-// H100 SXM: the same SMs with slower memory (3.35 TB/s by the data sheet, 88 % of it as copied).
-Machine h100() {
-  Machine m = h200();
-  m.name = "h100";
-  m.memory_bytes_per_second = 2.95e12;
-  m.worker_memory_bytes_per_second = 55e9;
-  m.cost.source = "the H200's, which has the same SMs; memory by the data sheet, 2026-11";
-  return m;
-}
-
-// A100 SXM 80 GB: 108 SMs at 1.41 GHz; 2.04 TB/s by the data sheet, 88 % of it as copied.
-Machine a100_108sm() {
-  Machine m;
-  m.name = "a100-108sm";
-  m.kind = MachineKind::gpu;
-  m.architecture = "sm_80";
-  m.workers = 108;
-  m.scratchpad_bytes = 163 * kKiB;
-  m.cache_bytes = 40 * kMiB;
-  m.memory_bytes_per_second = 1.8e12;
-  m.cache_bytes_per_second = 4.5e12;
-  m.worker_memory_bytes_per_second = 40e9;
-  m.peaks = gpu_peaks(2048 * 1.41e9, 128 * 1.41e9, 128 * 1.41e9);
-  m.cost = {.launch_seconds = 4e-6,
-            .tile_seconds = 1.5e-6,
-            .split_seconds = 1.5e-6,
-            .iteration_overhead_seconds = 40e-9,
-            .peer_seconds_per_byte = 1.0 / 40e9,
-            .compute_efficiency = 0.75,
-            .source = "data sheet; constants scaled from the H200 by clock, not measured, 2026-11"};
-  return m;
-}
-
-// An Ampere of 84 SMs with 99 KB of shared memory per block and a small L2 (RTX A6000, 1.8 GHz).
-Machine gpu_84sm() {
-  Machine m = a100_108sm();
-  m.name = "gpu-84sm";
-  m.workers = 84;
-  m.scratchpad_bytes = 99 * kKiB;
-  m.cache_bytes = 6 * kMiB;
-  m.memory_bytes_per_second = 0.68e12;
-  m.cache_bytes_per_second = 2.5e12;
-  m.worker_memory_bytes_per_second = 20e9;
-  m.peaks = gpu_peaks(1024 * 1.8e9, 256 * 1.8e9, 4 * 1.8e9);
-  return m;
+CostConstants ampere_cost(std::string_view source) {
+  return {.launch_seconds = 4e-6,
+          .tile_seconds = 1.5e-6,
+          .split_seconds = 1.5e-6,
+          .iteration_overhead_seconds = 40e-9,
+          .peer_seconds_per_byte = 1.0 / 40e9,
+          .compute_efficiency = 0.75,
+          .source = std::string(source)};
 }
 
 // Costs of a fork and join through OpenMP, of a work item, and of adding partial tiles from a
 // shared cache: much alike on all server cores.
-CostConstants cpu_costs(std::string source) {
+CostConstants cpu_cost(std::string_view source) {
   return {.launch_seconds = 3e-6,
           .tile_seconds = 100e-9,
           .split_seconds = 300e-9,
@@ -115,112 +46,133 @@ CostConstants cpu_costs(std::string source) {
           .peer_seconds_per_byte = 1.0 / 20e9,
           .pack_seconds_per_byte = 1.0 / 11e9,
           .compute_efficiency = 0.95,
-          .source = std::move(source)};
+          .source = std::string(source)};
 }
 
-// Eight cores around one L3. 512-bit instructions run as two 256-bit halves: 32 f32 operations a
-// clock.
-Machine zen4() {
-  Machine m;
-  m.name = "zen4";
-  m.kind = MachineKind::cpu;
-  m.architecture = "avx512_bf16";
-  m.workers = 8;
-  m.scratchpad_bytes = 1 * kMiB;
-  m.l1_bytes = 32 * kKiB;
-  m.cache_bytes = 32 * kMiB;
-  m.memory_bytes_per_second = 60e9;
-  m.cache_bytes_per_second = 8 * 90e9;
-  m.worker_memory_bytes_per_second = 30e9;
-  m.peaks = cpu_peaks(32 * 3.7e9, 2, 4);
-  m.cost = cpu_costs(
-      "f32 rate from the instruction tables at 3.7 GHz; bandwidths scaled from Zen 5, "
-      "2026-11");
-  return m;
-}
-
-// Measured on an EPYC at about 4.5 GHz, per core: f32 288 GFLOP/s, bf16 565, u8·i8 1112, memory 45
-// GB/s (90 for two cores), L3 134 GB/s.
-Machine zen5() {
-  Machine m = zen4();
-  m.name = "zen5";
-  m.l1_bytes = 48 * kKiB;
-  m.memory_bytes_per_second = 120e9;
-  m.cache_bytes_per_second = 8 * 134e9;
-  m.worker_memory_bytes_per_second = 45e9;
-  m.peaks = cpu_peaks(288e9, 1.96, 3.86);
-  m.cost = cpu_costs("measured on two cores of an EPYC Zen 5, 2026-11; more cores by scaling");
-  return m;
-}
-
-// Xeon 8380: 40 cores, 2.6 GHz when all run 512-bit FMA, eight channels of DDR4-3200; VNNI but no
-// bf16.
-Machine icelake() {
-  Machine m;
-  m.name = "icelake";
-  m.kind = MachineKind::cpu;
-  m.architecture = "avx512_vnni";
-  m.workers = 40;
-  m.scratchpad_bytes = 1280 * kKiB;
-  m.l1_bytes = 48 * kKiB;
-  m.cache_bytes = 60 * kMiB;
-  m.memory_bytes_per_second = 165e9;
-  m.cache_bytes_per_second = 40 * 25e9;
-  m.worker_memory_bytes_per_second = 12e9;
-  m.peaks = cpu_peaks(64 * 2.6e9, 1, 4);
-  m.cost = cpu_costs("data sheet and instruction tables, not measured, 2026-11");
-  return m;
-}
-
-// Xeon 8480+: 56 cores, 2.6 GHz under 512-bit FMA, eight channels of DDR5-4800; AMX does 1024 bf16
-// multiply-adds a clock, of which loads leave about half.
-Machine sapphire_rapids() {
-  Machine m = icelake();
-  m.name = "sapphire-rapids";
-  m.architecture = "amx";
-  m.workers = 56;
-  m.scratchpad_bytes = 2 * kMiB;
-  m.cache_bytes = 105 * kMiB;
-  m.memory_bytes_per_second = 245e9;
-  m.cache_bytes_per_second = 56 * 25e9;
-  m.worker_memory_bytes_per_second = 14e9;
-  m.peaks = cpu_peaks(64 * 2.6e9, 16, 32);
-  return m;
-}
-
-// Four cores with two 256-bit FMA units each at 3 GHz, two channels of DDR4-3200.
-Machine avx2_laptop() {
-  Machine m;
-  m.name = "avx2-laptop";
-  m.kind = MachineKind::cpu;
-  m.architecture = "avx2";
-  m.workers = 4;
-  m.scratchpad_bytes = 512 * kKiB;
-  m.l1_bytes = 32 * kKiB;
-  m.cache_bytes = 8 * kMiB;
-  m.memory_bytes_per_second = 35e9;
-  m.cache_bytes_per_second = 4 * 50e9;
-  m.worker_memory_bytes_per_second = 18e9;
-  m.peaks = cpu_peaks(32 * 3.0e9, 1, 2);
-  m.cost = cpu_costs("a typical laptop by instruction tables, not measured, 2026-11");
-  return m;
-}
-
-struct ShippedMachine {
+struct Gpu {
   std::string_view name;
-  Machine (*make)();
+  std::string_view architecture;
+  int sms;
+  std::int64_t scratchpad_bytes;  // shared memory that one block may use
+  std::int64_t cache_bytes;
+  double memory_bytes_per_second;
+  double cache_bytes_per_second;  // all SMs
+  double sm_memory_bytes_per_second;
+  double clock;  // Hz
+  // Operations per clock and SM.
+  int ops_16_bit;
+  int ops_f32;
+  int ops_f64;
+  CostConstants (*cost)(std::string_view source);
+  std::string_view source;
 };
-constexpr std::array kShipped = {
-    ShippedMachine{"h200", h200},
-    ShippedMachine{"h100", h100},
-    ShippedMachine{"a100-108sm", a100_108sm},
-    ShippedMachine{"gpu-84sm", gpu_84sm},
-    ShippedMachine{"zen4", zen4},
-    ShippedMachine{"zen5", zen5},
-    ShippedMachine{"icelake", icelake},
-    ShippedMachine{"sapphire-rapids", sapphire_rapids},
-    ShippedMachine{"avx2-laptop", avx2_laptop},
+
+constexpr std::string_view kAmpereSource =
+    "data sheet; constants scaled from the H200 by clock, not measured, 2026-11";
+
+constexpr std::array kGpus = {
+    // SXM. The data sheet's clock and tensor f64. Copy bandwidth is read + written; the cache's the
+    // sum of what the SMs take in, 64 bytes per clock each. cudaDeviceProp::l2CacheSize says 60 MB;
+    // half of it is far from an SM.
+    Gpu{"h200", "sm_90", 132, 227 * kKiB, 50 * kMiB, 4.3e12, 14e12, 80e9, 1.83e9, 4096, 256, 512,
+        hopper_cost,
+        "least squares over 120 bf16 products under all kernels and schedules on an H200, "
+        "700 W, CUDA 13.0, cold cache, 2026-11-20"},
+    // SXM: the same SMs with slower memory (3.35 TB/s by the data sheet, 88 % of it as copied).
+    Gpu{"h100", "sm_90", 132, 227 * kKiB, 50 * kMiB, 2.95e12, 14e12, 55e9, 1.83e9, 4096, 256, 512,
+        hopper_cost, "the H200's, which has the same SMs; memory by the data sheet, 2026-11"},
+    // SXM 80 GB: 2.04 TB/s by the data sheet, 88 % of it as copied.
+    Gpu{"a100-108sm", "sm_80", 108, 163 * kKiB, 40 * kMiB, 1.8e12, 4.5e12, 40e9, 1.41e9, 2048, 128,
+        128, ampere_cost, kAmpereSource},
+    // An Ampere with 99 KB of shared memory per block and a small L2 (RTX A6000).
+    Gpu{"gpu-84sm", "sm_80", 84, 99 * kKiB, 6 * kMiB, 0.68e12, 2.5e12, 20e9, 1.8e9, 1024, 256, 4,
+        ampere_cost, kAmpereSource},
 };
+
+struct Cpu {
+  std::string_view name;
+  std::string_view architecture;
+  int cores;
+  std::int64_t l1_bytes;
+  std::int64_t l2_bytes;
+  std::int64_t l3_bytes;
+  double memory_bytes_per_second;
+  // One core alone.
+  double core_l3_bytes_per_second;
+  double core_memory_bytes_per_second;
+  double rate_f32;
+  // Multiples of the f32 rate, which depend on what the instruction set has (1 for 16-bit types
+  // that are converted to f32 first).
+  double times_bf16;
+  double times_i8;
+  std::string_view source;
+};
+
+constexpr std::string_view kXeonSource = "data sheet and instruction tables, not measured, 2026-11";
+
+constexpr std::array kCpus = {
+    // Eight cores around one L3. 512-bit instructions run as two 256-bit halves: 32 f32 operations
+    // a clock.
+    Cpu{"zen4", "avx512_bf16", 8, 32 * kKiB, 1 * kMiB, 32 * kMiB, 60e9, 90e9, 30e9, 32 * 3.7e9, 2,
+        4,
+        "f32 rate from the instruction tables at 3.7 GHz; bandwidths scaled from Zen 5, 2026-11"},
+    // Measured on an EPYC at about 4.5 GHz, per core: f32 288 GFLOP/s, bf16 565, u8·i8 1112, memory
+    // 45 GB/s (90 for two cores), L3 134 GB/s.
+    Cpu{"zen5", "avx512_bf16", 8, 48 * kKiB, 1 * kMiB, 32 * kMiB, 120e9, 134e9, 45e9, 288e9, 1.96,
+        3.86, "measured on two cores of an EPYC Zen 5, 2026-11; more cores by scaling"},
+    // Xeon 8380: 2.6 GHz when all cores run 512-bit FMA, eight channels of DDR4-3200; VNNI but no
+    // bf16.
+    Cpu{"icelake", "avx512_vnni", 40, 48 * kKiB, 1280 * kKiB, 60 * kMiB, 165e9, 25e9, 12e9,
+        64 * 2.6e9, 1, 4, kXeonSource},
+    // Xeon 8480+: 2.6 GHz under 512-bit FMA, eight channels of DDR5-4800; AMX does 1024 bf16
+    // multiply-adds a clock, of which loads leave about half.
+    Cpu{"sapphire-rapids", "amx", 56, 48 * kKiB, 2 * kMiB, 105 * kMiB, 245e9, 25e9, 14e9,
+        64 * 2.6e9, 16, 32, kXeonSource},
+    // Two 256-bit FMA units a core at 3 GHz, two channels of DDR4-3200.
+    Cpu{"avx2-laptop", "avx2", 4, 32 * kKiB, 512 * kKiB, 8 * kMiB, 35e9, 50e9, 18e9, 32 * 3.0e9, 1,
+        2, "a typical laptop by instruction tables, not measured, 2026-11"},
+};
+
+Machine machine_of(const Gpu& gpu) {
+  const double rate_16_bit = gpu.ops_16_bit * gpu.clock;
+  // 8-bit integers run at twice the tensor cores' 16-bit rate; f32 runs on the ordinary units.
+  return {.name = std::string(gpu.name),
+          .kind = MachineKind::gpu,
+          .architecture = std::string(gpu.architecture),
+          .workers = gpu.sms,
+          .scratchpad_bytes = gpu.scratchpad_bytes,
+          .cache_bytes = gpu.cache_bytes,
+          .memory_bytes_per_second = gpu.memory_bytes_per_second,
+          .cache_bytes_per_second = gpu.cache_bytes_per_second,
+          .worker_memory_bytes_per_second = gpu.sm_memory_bytes_per_second,
+          .peaks = {{bf16, rate_16_bit},
+                    {f16, rate_16_bit},
+                    {i8, 2 * rate_16_bit},
+                    {u8, 2 * rate_16_bit},
+                    {f32, gpu.ops_f32 * gpu.clock},
+                    {f64, gpu.ops_f64 * gpu.clock}},
+          .cost = gpu.cost(gpu.source)};
+}
+
+Machine machine_of(const Cpu& cpu) {
+  return {.name = std::string(cpu.name),
+          .kind = MachineKind::cpu,
+          .architecture = std::string(cpu.architecture),
+          .workers = cpu.cores,
+          .scratchpad_bytes = cpu.l2_bytes,
+          .l1_bytes = cpu.l1_bytes,
+          .cache_bytes = cpu.l3_bytes,
+          .memory_bytes_per_second = cpu.memory_bytes_per_second,
+          .cache_bytes_per_second = cpu.cores * cpu.core_l3_bytes_per_second,
+          .worker_memory_bytes_per_second = cpu.core_memory_bytes_per_second,
+          .peaks = {{f32, cpu.rate_f32},
+                    {f64, cpu.rate_f32 / 2},
+                    {f16, cpu.rate_f32},
+                    {bf16, cpu.rate_f32 * cpu.times_bf16},
+                    {i8, cpu.rate_f32 * cpu.times_i8},
+                    {u8, cpu.rate_f32 * cpu.times_i8}},
+          .cost = cpu_cost(cpu.source)};
+}
 
 }  // namespace
 
@@ -230,9 +182,10 @@ double Machine::peak(ElementType type) const {
 }
 
 Machine machine_by_name(std::string_view name) {
-  for (const ShippedMachine& shipped : kShipped) {
-    if (shipped.name == name) return shipped.make();
-  }
+  const auto gpu = std::ranges::find(kGpus, name, &Gpu::name);
+  if (gpu != kGpus.end()) return machine_of(*gpu);
+  const auto cpu = std::ranges::find(kCpus, name, &Cpu::name);
+  if (cpu != kCpus.end()) return machine_of(*cpu);
   std::string known;
   for (const std::string& each : machine_names()) known += (known.empty() ? "" : ", ") + each;
   throw Error(ErrorCode::invalid_argument, "machine", "be one of " + known,
@@ -241,7 +194,8 @@ Machine machine_by_name(std::string_view name) {
 
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
-  for (const ShippedMachine& shipped : kShipped) names.emplace_back(shipped.name);
+  for (const Gpu& gpu : kGpus) names.emplace_back(gpu.name);
+  for (const Cpu& cpu : kCpus) names.emplace_back(cpu.name);
   return names;
 }
 
