@@ -151,13 +151,14 @@ struct SmallTable {
 // All rows of one panel of columns, in tiles of nearly as many rows each.
 template <class Ops, class Last, bool Masked, int Full, int MostRows>
 void small_panel(SmallTask<Ops> task, std::int64_t rows) {
-  const std::int64_t tiles = (rows + MostRows - 1) / MostRows;
-  const std::int64_t each = rows / tiles;
-  const std::int64_t longer = rows % tiles;
-  for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    const std::int64_t now = each + (tile < longer ? 1 : 0);
-    SmallTable<Ops, Last, Masked, Full, MostRows>::kFunctions[static_cast<std::size_t>(now - 1)](
-        task);
+  // In 32 bits, because dividing takes as long as a tile of 4×4; small products fit.
+  const auto count = static_cast<std::uint32_t>(rows);
+  const std::uint32_t tiles = (count + MostRows - 1) / MostRows;
+  const std::uint32_t each = count / tiles;
+  const std::uint32_t longer = count % tiles;
+  for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+    const std::uint32_t now = each + (tile < longer ? 1 : 0);
+    SmallTable<Ops, Last, Masked, Full, MostRows>::kFunctions[now - 1](task);
     task.a += now * task.a_row;
     task.sum += now * task.sum_stride;
   }
