@@ -189,6 +189,11 @@ struct Packer {
     return groups;
   }
 
+  // Chunks that are fetched before they are transposed; behind a panel's rows, the next panel's.
+  // Zen 4, f32, 2026-11: A from memory 66 ps/byte, 72 with 4, and 86 with 4 and not beyond the
+  // panel; 1024³ 111.3 GFLOP/s against 110.5 for the last.
+  static constexpr std::int64_t kChunksAhead = 8;
+
   // From rows that lie along k, straight from memory where no bits change. Returns the number of
   // groups done, a multiple of the transposition's chunk.
   static std::int64_t transpose(const Source* __restrict__ from, const PackSource& source,
@@ -202,10 +207,14 @@ struct Packer {
       std::int64_t group = 0;
       for (; group + kChunk <= groups; group += kChunk, to += kChunk * Width) {
         const Source* column = from + group * kGroup;
+        const std::int64_t next = group + kChunksAhead * kChunk;
+        const Source* ahead =
+            from + (next < groups ? next * kGroup
+                                  : (next - groups) * kGroup + Width * source.along_stride);
         for (int i = 0; i + kRows <= Width; i += kRows) {
           const Source* rows = column + i * source.along_stride;
           for (int r = 0; r < kRows; ++r) {
-            __builtin_prefetch(rows + r * source.along_stride + 4 * kChunk * kGroup);
+            __builtin_prefetch(ahead + (i + r) * source.along_stride);
           }
           Transpose::rows_to_columns(
               reinterpret_cast<const Word*>(rows),
