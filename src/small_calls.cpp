@@ -78,8 +78,7 @@ bool repeat_small_call(double alpha, const Operands& operands, double beta,
                         options.trace == nullptr && options.threads >= 0;
   const bool one_thread = !call.may_use_threads || options.threads == 1;
   if (!is_plain || !one_thread || is_logged(LogTopic::dispatch)) return false;
-  cpu::multiply_directly(form, operands);
-  return true;
+  return cpu::multiply_directly(form, operands);
 }
 
 void keep_small_call(const Plan& plan, const Operands& operands) {

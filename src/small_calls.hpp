@@ -11,7 +11,7 @@
 namespace tessera {
 
 // Whether the product was one of those, and C is written. False also where an address breaks a
-// rule: then the long way says which.
+// rule or memory is short: then the long way says so.
 bool repeat_small_call(double alpha, const Operands& operands, double beta,
                        const Epilogue& epilogue, const RunOptions& options);
 

@@ -17,6 +17,9 @@ constexpr std::int64_t kLargestVolume = 128 * 128 * 128;
 // more than taking one costs, and little enough that all threads end together.
 constexpr double kFlopsPerRun = 1 << 20;
 
+// B is packed whole only where it stays near.
+constexpr std::int64_t kMostPackedBytes = 64 << 10;
+
 bool is_small(const Operands& operands) {
   return operands.c.rows <= kLargestVolume && operands.c.cols <= kLargestVolume &&
          operands.a.cols <= kLargestVolume &&
@@ -54,8 +57,8 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                                       const Operands& operands) {
   const TileConfig& tile = plan.tile;
   const bool is_one_pass = tile.block_k >= operands.a.cols;
-  const bool is_plain = tile.a_in_place && tile.b_in_place && plan.problem.alpha != 0 &&
-                        plan.problem.epilogue == Epilogue{};
+  const bool is_plain = (tile.a_in_place || tile.b_in_place) && plan.problem.alpha != 0 &&
+                        plan.problem.epilogue == Epilogue{} && operands.packed_b == nullptr;
   if (!is_one_pass || !is_plain) return std::nullopt;
   DirectForm form;
   if (operands.c.rows == 0 || operands.c.cols == 0) {
@@ -65,9 +68,10 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (operands.a.cols == 0 || !is_small(operands)) return std::nullopt;
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
-  if (!product.a_in_place || !product.b_in_place || !product.sums_in_c()) return std::nullopt;
-  const bool is_small_kernels = product.code->multiply_small != nullptr && !product.is_dots;
-  form.multiply = is_small_kernels ? product.code->multiply_small : product.code->multiply;
+  if (!product.a_in_place || !product.sums_in_c()) return std::nullopt;
+  const KernelCode& kernel = *product.code;
+  const bool is_small_kernels = kernel.multiply_small != nullptr && !product.is_dots;
+  form.multiply = is_small_kernels ? kernel.multiply_small : kernel.multiply;
   form.turned = product.turned;
   form.flops = 2.0 * static_cast<double>(product.c.rows) * static_cast<double>(product.c.cols) *
                static_cast<double>(product.depth());
@@ -76,6 +80,16 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.depth = product.depth();
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
+  if (!product.b_in_place) {
+    const std::int64_t panels = (product.c.cols + kernel.nr - 1) / kernel.nr;
+    const std::int64_t panel_bytes = kernel.panel_bytes_b(product.depth());
+    if (panels * panel_bytes > kMostPackedBytes) return std::nullopt;
+    form.pack_b = kernel.pack_b;
+    form.packed_bytes = static_cast<std::size_t>(panels * panel_bytes);
+    form.source_b = {nullptr, product.b.cols, product.b.rows, product.b.col_stride,
+                     product.b.row_stride};
+    form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
+  }
   form.task.sum_stride = product.c.row_stride;
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
@@ -88,21 +102,28 @@ bool run_directly(const Plan& plan, const KernelCode& code, std::span<const Oper
     // More threads than one divide even a single product.
     if (threads > 1) return false;
     const std::optional<DirectForm> form = direct_form(plan, code, groups.front());
-    if (form) multiply_directly(*form, groups.front());
-    return form.has_value();
+    return form.has_value() && multiply_directly(*form, groups.front());
   }
 
   FormWalk check(plan, code, groups);
   double flops = 0;
+  std::size_t packed_bytes = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const DirectForm* form = check.at(i);
     if (form == nullptr) return false;
     flops += form->flops;
+    packed_bytes = std::max(packed_bytes, form->packed_bytes);
   }
+  const auto has_memory = [&] {
+    return packed_bytes == 0 || thread_panels().reserve(packed_bytes) != nullptr;
+  };
+  if (!has_memory()) return false;
   const std::size_t runs = std::max<std::size_t>(1, static_cast<std::size_t>(flops / kFlopsPerRun));
   const std::size_t length = (groups.size() + runs - 1) / runs;
   std::atomic<std::size_t> next{0};
   auto work = [&] {
+    // The caller's thread has its memory; one that gets none leaves its work to the others.
+    if (!has_memory()) return;
     FormWalk forms(plan, code, groups);
     for (;;) {
       const std::size_t begin = next.fetch_add(length, std::memory_order_relaxed);

@@ -108,6 +108,29 @@ TEST(Direct, BitsAreThoseOfTheGeneralWay) {
   }
 }
 
+TEST(Direct, PacksAColumnMajorB) {
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    for (const int threads : {1, 3}) {
+      Plan plan = plan_for(type, {}, 0.5, 1);
+      plan.tile.b_in_place = false;
+      std::deque<Product> products;
+      std::vector<Operands> operands;
+      std::uint64_t seed = 1;
+      for (const std::int64_t n : {1, 7, 8, 15, 16, 17, 24, 31, 32, 33, 40, 41, 65, 80}) {
+        const GemmShape shape{n, n, n + 1};  // square, so that none is turned
+        plan.problem.groups.push_back(shape);
+        products.emplace_back(plan.problem.types, shape, 1, Fill::normal, seed++, Placement{},
+                              Placement{.column_major = true, .padding = n % 3});
+        operands.push_back(products.back().operands());
+      }
+      ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), operands, threads));
+      for (Product& product : products) {
+        ASSERT_EQ(check_product(product, 0.5, 1, {}, kMostContributors), "");
+      }
+    }
+  }
+}
+
 TEST(Direct, LeavesWhatItCannot) {
   const auto goes = [](Plan plan, Placement place_c = {}) {
     const GemmShape shape = plan.problem.groups.front();
@@ -120,6 +143,10 @@ TEST(Direct, LeavesWhatItCannot) {
   EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 201}}, 1, 0)));
   EXPECT_FALSE(goes(plan_for(ElementType::f32, {{400, 400, 200}}, 1, 0)));
   EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 40}}, 0, 0)));
+  Plan with_wide_b = plan_for(ElementType::f32, {{9, 600, 200}}, 1, 0);
+  EXPECT_TRUE(goes(with_wide_b));
+  with_wide_b.tile.b_in_place = false;
+  EXPECT_FALSE(goes(with_wide_b));
   Plan with_activation = plan_for(ElementType::f32, {{40, 40, 40}}, 1, 0);
   with_activation.problem.epilogue.activation = Activation::relu;
   EXPECT_FALSE(goes(with_activation));

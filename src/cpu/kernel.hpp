@@ -100,7 +100,7 @@ struct KernelCode {
   void (*pack_a)(const PackSource& source, void* panels) = nullptr;
   void (*pack_b)(const PackSource& source, void* panels) = nullptr;
   void (*multiply)(const BlockTask& task) = nullptr;
-  // The same for a small product: both operands in place, sums in C, no `finish`. Null where
+  // The same for a small product: A in place, B too or packed, sums in C, no `finish`. Null where
   // nothing is read in place.
   void (*multiply_small)(const BlockTask& task) = nullptr;
   // sum += other, over `count` accumulators.

@@ -119,7 +119,10 @@ struct Code {
     code.pack_a = pack_a;
     code.pack_b = pack_b;
     code.multiply = multiply;
-    if constexpr (kInPlace) code.multiply_small = multiply_small<Ops, MR>;
+    if constexpr (kInPlace) {
+      static_assert(NV == 2, "small products walk packed panels two vectors at a time");
+      code.multiply_small = multiply_small<Ops, MR>;
+    }
     code.add = add_sums<typename Ops::Acc>;
     code.finish = finish_block<typename Ops::Acc>;
     return code;

@@ -186,11 +186,15 @@ void multiply_small(const BlockTask& block) {
   task.beta = Ops::scalar(block.beta);
 
   std::int64_t left = block.cols;
-  // What the widest tile takes whole is left for the end.
-  constexpr int kWidest = 2 * kLanes + (kHasHalf ? Half::kLanes : 0);
-  for (; left > kWidest; left -= 2 * kLanes) {
+  // What the widest tile takes whole is left for the end. Packed panels are two vectors wide.
+  const bool is_packed = !block.b.in_place;
+  const int widest = 2 * kLanes + (kHasHalf && !is_packed ? Half::kLanes : 0);
+  const std::int64_t panel =
+      is_packed ? block.b.panel_bytes / static_cast<std::int64_t>(sizeof(typename Ops::B))
+                : 2 * kLanes;
+  for (; left > widest; left -= 2 * kLanes) {
     small_panel<Ops, Ops, false, 1, kMostRows>(task, block.rows);
-    task.b += 2 * kLanes;
+    task.b += panel;
     task.sum += 2 * kLanes;
   }
   const int full = static_cast<int>((left - 1) / kLanes);
