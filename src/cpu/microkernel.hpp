@@ -103,7 +103,8 @@ void micro(const MicroTask<Ops>& task) {
   // again, and all at once there are more misses than can be under way. With a short k, C is near
   // already: it was written a moment ago, or all is small.
   constexpr std::int64_t kFetchBefore = Rows * kStepsPerFetch + kStepsAfterFetch;
-  const bool fetches = groups > kShortest && groups > kFetchBefore;
+  static_assert(kFetchBefore <= kShortest);
+  const bool fetches = groups > kShortest;
   std::int64_t until = fetches ? groups - kFetchBefore : groups;
   const auto* c_row = sum_begin;
   int fetched = fetches ? 0 : Rows;
