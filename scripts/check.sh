@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What can be judged without running the code: format, layers and their diagram, headers that stand
-# alone, the performance page's figures, duplicate code, file sizes, lint, and shell scripts where
-# shellcheck is installed. Exit status 1 if anything is wrong.
+# alone, the performance page's figures, duplicate code, file sizes, shell scripts (with shellcheck,
+# where that is installed) and lint. Exit status 1 if anything is wrong.
 #
 # The linter reads compile commands from a configured build (default build/release). A file that
 # passed is not linted again until it, a header or .clang-tidy changes.
