@@ -5,7 +5,7 @@ set -euo pipefail
 
 build_packages="g++ cmake ninja-build ccache nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev librapidcheck-dev python3"
-check_packages="clang-format clang-tidy clang libclang-rt-dev pkg-config abigail-tools
+check_packages="clang-format clang-tidy clang libclang-rt-dev libomp-dev pkg-config abigail-tools
   libblas-test liblapack-test python3-numpy python3-venv python3-dev"
 peer_packages="libopenblas0-pthread libblis4-openmp libdnnl-dev"
 

@@ -431,7 +431,10 @@ class CommandTest(unittest.TestCase):
 
     def on_a_terminal(self, line):
         """What a command line writes to stderr where that is a terminal."""
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as error:  # a root without /dev/pts
+            self.skipTest(f"no terminal to be had: {error}")
         process = subprocess.Popen([COMMAND] + line.split(), cwd=self.folder, stderr=theirs,
                                    stdout=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
         os.close(theirs)
