@@ -6,15 +6,12 @@
 
 #include "cli/npy.hpp"
 #include "cli/random.hpp"
+#include "core/invalid_argument.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
 
-[[noreturn]] void fail(const std::string& argument, const std::string& requirement,
-                       const std::string& given, const std::string& remedy) {
-  throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
-}
 Uint16 uint16_of(const ProblemOptions& options) {
   return options.type == "bf16" ? Uint16::is_bf16 : Uint16::refuse;
 }
@@ -37,10 +34,10 @@ MatrixStack read_operand(const std::filesystem::path& path, ElementType GemmType
   MatrixStack stack = read_npy_stack(path, uint16_of(options));
   const ElementType type = stack.matrices.front().type();
   if (!options.type.empty() && type != types_from(options).*which) {
-    fail("file '" + path.string() + "'",
-         fmt::format("hold {}, as --type {} says", name_of(types_from(options).*which),
-                     options.type),
-         std::string(name_of(type)), "leave --type out or convert the file");
+    fail_argument("file '" + path.string() + "'",
+                  fmt::format("hold {}, as --type {} says", name_of(types_from(options).*which),
+                              options.type),
+                  std::string(name_of(type)), "leave --type out or convert the file");
   }
   return stack;
 }
@@ -61,10 +58,10 @@ void add_c(Product& product, const ProblemOptions& options, std::optional<Matrix
     product.c_before = std::move(*initial);
     const Matrix& given = product.c_before;
     if (given.rows() != rows || given.cols() != cols || given.type() != type) {
-      fail("file '" + initial_file + "'",
-           fmt::format("hold C, {}x{} of {}", rows, cols, name_of(type)),
-           fmt::format("{} of {}", size_text(given.view()), name_of(given.type())),
-           "give a C of that size and type, or leave --beta out");
+      fail_argument("file '" + initial_file + "'",
+                    fmt::format("hold C, {}x{} of {}", rows, cols, name_of(type)),
+                    fmt::format("{} of {}", size_text(given.view()), name_of(given.type())),
+                    "give a C of that size and type, or leave --beta out");
     }
     product.c = Matrix(rows, cols, type, given.major());
   }
@@ -81,8 +78,9 @@ Matrix take(MatrixStack& stack, std::size_t product) {
 void check_batch(const MatrixStack& stack, std::size_t products, const std::filesystem::path& path,
                  const std::string& remedy) {
   if (stack.is_batch ? stack.matrices.size() == products : products == 1) return;
-  fail("file '" + path.string() + "'", fmt::format("hold {} matrices", products),
-       stack.is_batch ? fmt::format("{}", stack.matrices.size()) : "one of two dimensions", remedy);
+  fail_argument("file '" + path.string() + "'", fmt::format("hold {} matrices", products),
+                stack.is_batch ? fmt::format("{}", stack.matrices.size()) : "one of two dimensions",
+                remedy);
 }
 
 // The axis that a bias file's shape says, or --bias-axis where that leaves a choice.
@@ -98,10 +96,10 @@ BiasAxis axis_of(const NpyVector& bias, const WorkloadOptions& options, const Op
   if (by_flag) {
     const BiasAxis asked = bias_axis_from_name(options.bias_axis);
     if (asked != axis && !bias.has_one_dimension && size != 1) {
-      fail("file '" + options.bias + "'",
-           fmt::format("hold one value per {}, as --bias-axis says", options.bias_axis),
-           fmt::format("a matrix of {}", size_text(values.view())),
-           "transpose it, or leave --bias-axis out");
+      fail_argument("file '" + options.bias + "'",
+                    fmt::format("hold one value per {}, as --bias-axis says", options.bias_axis),
+                    fmt::format("a matrix of {}", size_text(values.view())),
+                    "transpose it, or leave --bias-axis out");
     }
     axis = asked;
   }
@@ -112,8 +110,8 @@ BiasAxis axis_of(const NpyVector& bias, const WorkloadOptions& options, const Op
             ? fmt::format("hold {} values, one per {} of C", needed, name_of(axis))
             : fmt::format("hold {} values, one per column of C, or {}, one per row", shaped.b.cols,
                           shaped.a.rows);
-    fail("file '" + options.bias + "'", requirement, fmt::format("{}", size),
-         "give a bias of that length");
+    fail_argument("file '" + options.bias + "'", requirement, fmt::format("{}", size),
+                  "give a bias of that length");
   }
   return axis;
 }
@@ -145,9 +143,10 @@ FileProducts products_from_files(const ProductFiles& files, const WorkloadOption
     product.b = take(b, i);
     const Operands shaped = product.operands();
     if (shaped.a.cols != shaped.b.rows) {
-      fail("file '" + files.b.string() + "'",
-           fmt::format("hold a matrix of {} rows, as A is {}", shaped.a.cols, size_text(shaped.a)),
-           size_text(shaped.b), "check the files, or say with --trans which is stored transposed");
+      fail_argument(
+          "file '" + files.b.string() + "'",
+          fmt::format("hold a matrix of {} rows, as A is {}", shaped.a.cols, size_text(shaped.a)),
+          size_text(shaped.b), "check the files, or say with --trans which is stored transposed");
     }
     add_c(product, options.problem, initial ? std::optional(take(*initial, i)) : std::nullopt,
           options.c, seed + 2);
@@ -160,8 +159,9 @@ Product product_from_group(const ProductFiles& files, const WorkloadOptions& opt
                            std::uint64_t seed) {
   FileProducts one = products_from_files(files, options, seed);
   if (one.is_batch) {
-    fail("file '" + files.a.string() + "'", "hold a matrix, as each product of a group does",
-         "a batch of them", "list its matrices one by one, or give the batch by --a and --b");
+    fail_argument("file '" + files.a.string() + "'",
+                  "hold a matrix, as each product of a group does", "a batch of them",
+                  "list its matrices one by one, or give the batch by --a and --b");
   }
   return std::move(one.products.front());
 }
@@ -171,12 +171,12 @@ void add_bias(Workload& workload, const WorkloadOptions& options) {
   const ElementType accumulator = accumulator_of({shaped.a.type, shaped.b.type, shaped.c.type});
   const ElementType type = bias.values.type();
   if (type != shaped.c.type && type != accumulator) {
-    fail("file '" + options.bias + "'",
-         type == accumulator || shaped.c.type == accumulator
-             ? fmt::format("hold {}, as C does", name_of(shaped.c.type))
-             : fmt::format("hold {}, as C does, or {}", name_of(shaped.c.type),
-                           name_of(accumulator)),
-         std::string(name_of(type)), "convert it with array.astype");
+    fail_argument("file '" + options.bias + "'",
+                  type == accumulator || shaped.c.type == accumulator
+                      ? fmt::format("hold {}, as C does", name_of(shaped.c.type))
+                      : fmt::format("hold {}, as C does, or {}", name_of(shaped.c.type),
+                                    name_of(accumulator)),
+                  std::string(name_of(type)), "convert it with array.astype");
   }
   workload.epilogue.bias = axis_of(bias, options, shaped);
   for (Product& product : workload.products) {

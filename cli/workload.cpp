@@ -8,15 +8,11 @@
 #include "cli/file_products.hpp"
 #include "cli/npy.hpp"
 #include "cli/random.hpp"
+#include "core/invalid_argument.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
-
-[[noreturn]] void fail(const std::string& argument, const std::string& requirement,
-                       const std::string& given, const std::string& remedy) {
-  throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
-}
 
 Product random_product(const GemmShape& shape, const Problem& problem, std::uint64_t seed) {
   Product product;
@@ -43,30 +39,30 @@ void check_sources(const WorkloadOptions& options) {
   const int sources = (from_files ? 1 : 0) + (options.problem.shape.empty() ? 0 : 1) +
                       (options.problem.group.empty() ? 0 : 1);
   if (sources != 1 || (from_files && (options.a.empty() || options.b.empty()))) {
-    fail("operands", "be given once", sources > 1 ? "several ways" : "not completely",
-         "give --a and --b, or a shape such as 1536x1792x6016, or --group");
+    fail_argument("operands", "be given once", sources > 1 ? "several ways" : "not completely",
+                  "give --a and --b, or a shape such as 1536x1792x6016, or --group");
   }
   if (!options.c.empty() && (options.problem.beta == 0 || !from_files)) {
-    fail("--c", "come with --a, --b and a --beta that is not 0", options.c,
-         "leave --c out, or add --beta 1");
+    fail_argument("--c", "come with --a, --b and a --beta that is not 0", options.c,
+                  "leave --c out, or add --beta 1");
   }
   if (!options.bias_axis.empty()) {
     if (options.bias.empty()) {
-      fail("--bias-axis", "come with --bias", options.bias_axis,
-           "leave it out, or add --bias FILE");
+      fail_argument("--bias-axis", "come with --bias", options.bias_axis,
+                    "leave it out, or add --bias FILE");
     }
     const BiasAxis axis = bias_axis_from_name(options.bias_axis);
     if (axis == BiasAxis::none) {
-      fail("--bias-axis", "be row or column", "'none'", "leave out --bias, too");
+      fail_argument("--bias-axis", "be row or column", "'none'", "leave out --bias, too");
     }
   }
   if (!options.bias.empty() && !options.problem.group.empty()) {
-    fail("--bias", "come with a single product or a batch", options.bias,
-         "run the group's products one by one");
+    fail_argument("--bias", "come with a single product or a batch", options.bias,
+                  "run the group's products one by one");
   }
   if (!options.out.empty() && !options.problem.group.empty()) {
-    fail("--out", "come with a single product", options.out,
-         "name each result as \"c\" in a group file");
+    fail_argument("--out", "come with a single product", options.out,
+                  "name each result as \"c\" in a group file");
   }
 }
 

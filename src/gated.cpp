@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "core/invalid_argument.hpp"
 #include "cpu/combine.hpp"
 #include "cpu/workspace.hpp"
 #include "ragged.hpp"
@@ -34,11 +35,6 @@ struct Gated {
   ConstMatrixView up;
   MatrixView c;
 };
-
-[[noreturn]] void fail(const std::string& argument, const std::string& requirement,
-                       const std::string& given, const std::string& remedy) {
-  throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
-}
 
 Operands gate_of(const Gated& gated) {
   return {gated.a, gated.gate, gated.c};
@@ -69,12 +65,11 @@ void check(const std::vector<Gated>& products, const RunOptions& options) {
     const ConstMatrixView& gate = products[group].gate;
     const ConstMatrixView& up = products[group].up;
     if (up.rows == gate.rows && up.cols == gate.cols && up.type == gate.type) continue;
-    fail("up",
-         "be " + std::to_string(gate.rows) + "×" + std::to_string(gate.cols) + " of " +
-             std::string(name_of(gate.type)) + ", as B of group " + std::to_string(group),
-         std::to_string(up.rows) + "×" + std::to_string(up.cols) + " of " +
-             std::string(name_of(up.type)),
-         "pass the second weight of the pair");
+    fail_argument("up",
+                  "be " + shape_text(gate.rows, gate.cols) + " of " +
+                      std::string(name_of(gate.type)) + ", as B of group " + std::to_string(group),
+                  shape_text(up.rows, up.cols) + " of " + std::string(name_of(up.type)),
+                  "pass the second weight of the pair");
   }
   const Problem problem = describe(list(products, gate_of), 1.0, 0.0, {});
   describe(list(products, up_of), 1.0, 0.0, {});
@@ -183,14 +178,14 @@ void run_gated(const std::vector<Gated>& products, Activation activation,
 void gated_gemm(const RaggedProducts& products, const ConstBatchView& up, Activation activation,
                 const RunOptions& options) {
   if (std::holds_alternative<RaggedK>(products) || std::holds_alternative<PointerArray>(products)) {
-    fail("products", "be ragged rows, masked rows or a strided batch",
-         std::holds_alternative<RaggedK>(products) ? "ragged k" : "a pointer array",
-         "multiply the two results afterwards");
+    fail_argument("products", "be ragged rows, masked rows or a strided batch",
+                  std::holds_alternative<RaggedK>(products) ? "ragged k" : "a pointer array",
+                  "multiply the two results afterwards");
   }
   const std::vector<Operands> gates = products_of(products, {});
   if (up.groups != static_cast<std::int64_t>(gates.size())) {
-    fail("up", "have one matrix per group, " + std::to_string(gates.size()),
-         std::to_string(up.groups), "pass the second weight of every group");
+    fail_argument("up", "have one matrix per group, " + std::to_string(gates.size()),
+                  std::to_string(up.groups), "pass the second weight of every group");
   }
   std::vector<Gated> gated;
   gated.reserve(gates.size());

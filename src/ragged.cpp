@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/invalid_argument.hpp"
 #include "core/validate.hpp"
 #include "ragged_sizes.hpp"
 #include "ragged_views.hpp"
@@ -13,16 +14,11 @@
 namespace tessera {
 namespace {
 
-[[noreturn]] void fail(const std::string& argument, const std::string& requirement,
-                       const std::string& given, const std::string& remedy) {
-  throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
-}
-
 void require_equal(const char* argument, const char* what, std::int64_t wanted, std::int64_t given,
                    const char* remedy) {
   if (given == wanted) return;
-  fail(argument, std::string("have ") + what + ", " + std::to_string(wanted), std::to_string(given),
-       remedy);
+  fail_argument(argument, std::string("have ") + what + ", " + std::to_string(wanted),
+                std::to_string(given), remedy);
 }
 
 // ---- What holds for views of every size ----
@@ -36,22 +32,22 @@ void check_bias(const ConstMatrixView& bias, BiasAxis axis, std::int64_t groups,
                 const GemmShape& shape, bool has_rows_of_its_own) {
   if (axis == BiasAxis::none) return;
   if (axis == BiasAxis::row && !has_rows_of_its_own) {
-    fail("epilogue.bias", "be none or column where the rows are ragged", "row",
-         "add a value per row of C with beta, or to C afterwards");
+    fail_argument("epilogue.bias", "be none or column where the rows are ragged", "row",
+                  "add a value per row of C with beta, or to C afterwards");
   }
   require_equal("bias", "one row per group", groups, bias.rows, "pass a bias for each group");
   require_equal("bias", "one column per value", axis == BiasAxis::row ? shape.m : shape.n,
                 bias.cols, "pass biases of that length");
   if (bias.row_stride < 0) {
-    fail("bias", "have a row stride of at least 0", std::to_string(bias.row_stride),
-         "pass the distance between two groups' biases");
+    fail_argument("bias", "have a row stride of at least 0", std::to_string(bias.row_stride),
+                  "pass the distance between two groups' biases");
   }
 }
 
 void check_group_stride(const char* argument, std::int64_t stride) {
   if (stride >= 0) return;
-  fail(argument, "have a group stride of at least 0", std::to_string(stride),
-       "pass the distance between two groups' matrices");
+  fail_argument(argument, "have a group stride of at least 0", std::to_string(stride),
+                "pass the distance between two groups' matrices");
 }
 
 void check_products(const ConstBatchView& a, const ConstBatchView& b, const BatchView& c) {
@@ -143,7 +139,8 @@ auto view_of(Data* data, std::int64_t rows, std::int64_t cols, Major major, std:
 void check_majors(const PointerArray& array) {
   for (const Major major : {array.a_major, array.b_major, array.c_major}) {
     if (major == Major::general) {
-      fail("major", "be row or column", "general", "pass a leading dimension for one of the two");
+      fail_argument("major", "be row or column", "general",
+                    "pass a leading dimension for one of the two");
     }
   }
 }
@@ -154,8 +151,8 @@ std::vector<Operands> list(const PointerArray& array, BiasAxis bias) {
   const bool has_pointers = array.a != nullptr && array.b != nullptr && array.c != nullptr &&
                             (bias == BiasAxis::none || array.bias != nullptr);
   if (sizes.groups > 0 && !has_pointers) {
-    fail("a, b, c and bias", "point to " + std::to_string(sizes.groups) + " pointers",
-         "a null pointer", "pass an array of pointers for each operand in use");
+    fail_argument("a, b, c and bias", "point to " + std::to_string(sizes.groups) + " pointers",
+                  "a null pointer", "pass an array of pointers for each operand in use");
   }
   const IndexList lda = list_of(array.lda);
   const IndexList ldb = list_of(array.ldb);
@@ -178,7 +175,8 @@ std::vector<Operands> list(const PointerArray& array, BiasAxis bias) {
 
 void check_groups(std::int64_t groups) {
   if (groups >= 0 && groups < std::numeric_limits<std::int32_t>::max()) return;
-  fail("groups", "number from 0 to 2147483646", std::to_string(groups), "pass their true number");
+  fail_argument("groups", "number from 0 to 2147483646", std::to_string(groups),
+                "pass their true number");
 }
 
 std::int64_t group_count(const RaggedProducts& products) {
@@ -236,8 +234,9 @@ Problem expected_problem(const RaggedProducts& products, double alpha, double be
       check_majors(array);
       const GemmShape& bound = array.bound;
       if (std::max({bound.m, bound.n, bound.k}) == kUnbounded) {
-        fail("bound", "say how large a product can be, to plan for it", "none",
-             "set PointerArray::bound, or call ragged_gemm, which plans for the sizes it finds");
+        fail_argument(
+            "bound", "say how large a product can be, to plan for it", "none",
+            "set PointerArray::bound, or call ragged_gemm, which plans for the sizes it finds");
       }
       Problem problem{array.types, {}, {}, {}, {}, alpha, beta, epilogue};
       problem.groups.assign(static_cast<std::size_t>(array.groups), bound);
@@ -267,12 +266,12 @@ std::vector<GemmShape> worst_shapes_of(const RaggedProducts& products, const Pro
 
 void check_sizes_fit(const RaggedProducts& products, const Problem& planned, const Problem& given) {
   if (given.groups.size() != planned.groups.size()) {
-    fail("groups", "number " + std::to_string(planned.groups.size()) + ", as in the plan",
-         std::to_string(given.groups.size()), "plan again for this many");
+    fail_argument("groups", "number " + std::to_string(planned.groups.size()) + ", as in the plan",
+                  std::to_string(given.groups.size()), "plan again for this many");
   }
   if (given.groups.empty()) return;
   if (given.types != planned.types) {
-    fail("types", "be those of the plan", "others", "plan again for these types");
+    fail_argument("types", "be those of the plan", "others", "plan again for these types");
   }
   const bool is_array = std::holds_alternative<PointerArray>(products);
   const bool any_m = is_array || std::holds_alternative<RaggedRows>(products) ||
@@ -284,13 +283,10 @@ void check_sizes_fit(const RaggedProducts& products, const Problem& planned, con
     const bool fits = (any_m || have.m == want.m) && (is_array || have.n == want.n) &&
                       (any_k || have.k == want.k);
     if (fits) continue;
-    const auto text = [](const GemmShape& shape) {
-      return std::to_string(shape.m) + "×" + std::to_string(shape.n) + "×" +
-             std::to_string(shape.k);
-    };
-    fail("operands of group " + std::to_string(group),
-         "have the sizes that are the same for every group as planned, " + text(want), text(have),
-         "plan again for this size");
+    fail_argument(
+        "operands of group " + std::to_string(group),
+        "have the sizes that are the same for every group as planned, " + shape_text(want),
+        shape_text(have), "plan again for this size");
   }
 }
 

@@ -3,36 +3,31 @@
 #include <algorithm>
 #include <string>
 
-#include "tessera/error.hpp"
+#include "core/invalid_argument.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr const char* kOffsetsRemedy = "pass the running sum of the groups' sizes";
 
-[[noreturn]] void fail(const std::string& argument, const std::string& requirement,
-                       const std::string& given, const std::string& remedy) {
-  throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
-}
-
 void check_memory(const char* argument, const IndexArray& array) {
   if (array.size > 0 && array.data == nullptr) {
-    fail(argument, "point to " + std::to_string(array.size) + " numbers", "a null pointer",
-         "pass the sizes");
+    fail_argument(argument, "point to " + std::to_string(array.size) + " numbers", "a null pointer",
+                  "pass the sizes");
   }
   const std::uintptr_t size = array.type == IndexType::i64 ? 8 : 4;
   const std::uintptr_t excess = reinterpret_cast<std::uintptr_t>(array.data) % size;
   if (excess != 0) {
-    fail(argument, "be aligned to its numbers' " + std::to_string(size) + " bytes",
-         "an address that is " + std::to_string(excess) + " bytes past such a boundary",
-         "copy the numbers to aligned memory");
+    fail_argument(argument, "be aligned to its numbers' " + std::to_string(size) + " bytes",
+                  "an address that is " + std::to_string(excess) + " bytes past such a boundary",
+                  "copy the numbers to aligned memory");
   }
 }
 
 void check_one_per_group(const char* argument, const IndexArray& array, std::int64_t groups) {
   if (array.size != groups) {
-    fail(argument, "have one number per group, " + std::to_string(groups),
-         std::to_string(array.size), "pass one for each group");
+    fail_argument(argument, "have one number per group, " + std::to_string(groups),
+                  std::to_string(array.size), "pass one for each group");
   }
   check_memory(argument, array);
 }
@@ -43,18 +38,16 @@ void check_one_per_group(const char* argument, const IndexArray& array, std::int
   const std::int64_t end = group + (sizes.has_ends_only ? 0 : 1);
   const std::string given = std::to_string(sizes.end_of(group));
   if (fault == SizeFault::negative) {
-    fail(named(group), "be at least 0", std::to_string(sizes.begin_of(group)), kOffsetsRemedy);
+    fail_argument(named(group), "be at least 0", std::to_string(sizes.begin_of(group)),
+                  kOffsetsRemedy);
   }
   if (fault == SizeFault::falls) {
-    fail(named(end), "be at least where the group begins, " + std::to_string(sizes.begin_of(group)),
-         given, kOffsetsRemedy);
+    fail_argument(named(end),
+                  "be at least where the group begins, " + std::to_string(sizes.begin_of(group)),
+                  given, kOffsetsRemedy);
   }
-  fail(named(end), "be at most the length that is divided, " + std::to_string(length), given,
-       kOffsetsRemedy);
-}
-
-std::string shape_text(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return std::to_string(m) + "×" + std::to_string(n) + "×" + std::to_string(k);
+  fail_argument(named(end), "be at most the length that is divided, " + std::to_string(length),
+                given, kOffsetsRemedy);
 }
 
 }  // namespace
@@ -66,10 +59,10 @@ IndexList list_of(const IndexArray& array) {
 GroupSizes read_segments(SizeSource source, const IndexArray& offsets, std::int64_t groups,
                          const GemmShape& bound) {
   if (offsets.size != groups && offsets.size != groups + 1) {
-    fail("offsets",
-         "have " + std::to_string(groups + 1) + " numbers, or the " + std::to_string(groups) +
-             " ends of the groups",
-         std::to_string(offsets.size), kOffsetsRemedy);
+    fail_argument("offsets",
+                  "have " + std::to_string(groups + 1) + " numbers, or the " +
+                      std::to_string(groups) + " ends of the groups",
+                  std::to_string(offsets.size), kOffsetsRemedy);
   }
   check_memory("offsets", offsets);
   const GroupSizes sizes{.source = source,
@@ -97,8 +90,9 @@ GroupSizes read_counts(const IndexArray& counts, std::int64_t groups, const Gemm
                          .values = list_of(counts)};
   for (std::int64_t group = 0; group < groups; ++group) {
     if (sizes.fault(group) == SizeFault::none) continue;
-    fail("counts[" + std::to_string(group) + "]", "lie between 0 and " + std::to_string(bound.m),
-         std::to_string(sizes.values[group]), "pass how many of the group's rows are there");
+    fail_argument(
+        "counts[" + std::to_string(group) + "]", "lie between 0 and " + std::to_string(bound.m),
+        std::to_string(sizes.values[group]), "pass how many of the group's rows are there");
   }
   return sizes;
 }
@@ -122,12 +116,11 @@ GroupSizes read_sizes(const PointerArray& array) {
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     const SizeFault fault = sizes.fault(group);
     if (fault == SizeFault::none) continue;
-    fail("the size of group " + std::to_string(group),
-         fault == SizeFault::negative
-             ? "be at least 0 on each side"
-             : "be within the bound, " + shape_text(bound.m, bound.n, bound.k),
-         shape_text(sizes.values[group], sizes.n_values[group], sizes.k_values[group]),
-         "pass its true size, or a larger bound");
+    fail_argument("the size of group " + std::to_string(group),
+                  fault == SizeFault::negative ? "be at least 0 on each side"
+                                               : "be within the bound, " + shape_text(bound),
+                  shape_text({sizes.values[group], sizes.n_values[group], sizes.k_values[group]}),
+                  "pass its true size, or a larger bound");
   }
   return sizes;
 }

@@ -9,20 +9,12 @@
 #include <vector>
 
 #include "core/alike.hpp"
+#include "core/invalid_argument.hpp"
 #include "core/overlap.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
 namespace {
-
-[[noreturn]] void fail(const std::string& argument, const std::string& requirement,
-                       const std::string& given, const std::string& remedy) {
-  throw Error(ErrorCode::invalid_argument, argument, requirement, given, remedy);
-}
-
-std::string shape_text(std::int64_t rows, std::int64_t cols) {
-  return std::to_string(rows) + "×" + std::to_string(cols);
-}
 
 // An argument's name, made into text only for a message: checks of small products must not
 // allocate.
@@ -47,10 +39,10 @@ void check_strides(const ArgumentName& name, const ConstMatrixView& view) {
   const bool one_row = view.rows <= 1;
   const bool one_col = view.cols <= 1;
   if ((!one_row && view.row_stride < 1) || (!one_col && view.col_stride < 1)) {
-    fail(name, "have strides of at least 1 element",
-         "row stride " + std::to_string(view.row_stride) + ", column stride " +
-             std::to_string(view.col_stride),
-         "pass the distance between neighbours in elements");
+    fail_argument(name, "have strides of at least 1 element",
+                  "row stride " + std::to_string(view.row_stride) + ", column stride " +
+                      std::to_string(view.col_stride),
+                  "pass the distance between neighbours in elements");
   }
   if (one_row || one_col) return;
   const bool rows_outside = view.row_stride >= view.col_stride;
@@ -58,31 +50,32 @@ void check_strides(const ArgumentName& name, const ConstMatrixView& view) {
   const std::int64_t needed =
       rows_outside ? (view.cols - 1) * view.col_stride + 1 : (view.rows - 1) * view.row_stride + 1;
   if (outer_stride < needed) {
-    fail(name,
-         std::string("have a ") + (rows_outside ? "row" : "column") + " stride of at least " +
-             std::to_string(needed) + " elements, the length of a " +
-             (rows_outside ? "row" : "column"),
-         std::to_string(outer_stride),
-         "raise the leading dimension, or check whether rows and columns are swapped");
+    fail_argument(name,
+                  std::string("have a ") + (rows_outside ? "row" : "column") +
+                      " stride of at least " + std::to_string(needed) +
+                      " elements, the length of a " + (rows_outside ? "row" : "column"),
+                  std::to_string(outer_stride),
+                  "raise the leading dimension, or check whether rows and columns are swapped");
   }
 }
 
 void check_view(const ArgumentName& name, const ConstMatrixView& view, bool data_needed) {
   if (view.rows < 0 || view.cols < 0) {
-    fail(name, "have sizes of at least 0", shape_text(view.rows, view.cols), "pass its true size");
+    fail_argument(name, "have sizes of at least 0", shape_text(view.rows, view.cols),
+                  "pass its true size");
   }
   if (view.rows == 0 || view.cols == 0) return;
   check_strides(name, view);
   if (data_needed && view.data == nullptr) {
-    fail(name, "point to " + shape_text(view.rows, view.cols) + " elements", "a null pointer",
-         "allocate the matrix, or pass a size of 0");
+    fail_argument(name, "point to " + shape_text(view.rows, view.cols) + " elements",
+                  "a null pointer", "allocate the matrix, or pass a size of 0");
   }
   const auto size = static_cast<std::uintptr_t>(size_of(view.type));  // a power of two
   const std::uintptr_t excess = reinterpret_cast<std::uintptr_t>(view.data) & (size - 1);
   if (excess != 0) {
-    fail(name, "be aligned to its element type's " + std::to_string(size) + " bytes",
-         "an address that is " + std::to_string(excess) + " bytes past such a boundary",
-         "copy the matrix to aligned memory");
+    fail_argument(name, "be aligned to its element type's " + std::to_string(size) + " bytes",
+                  "an address that is " + std::to_string(excess) + " bytes past such a boundary",
+                  "copy the matrix to aligned memory");
   }
 }
 
@@ -91,25 +84,25 @@ void check_bias(const ArgumentName& name, const ConstVectorView& bias, const Epi
   if (epilogue.bias == BiasAxis::none) return;
   const std::int64_t needed = epilogue.bias == BiasAxis::row ? shape.m : shape.n;
   if (bias.size != needed) {
-    fail(name,
-         "have one value per " + std::string(name_of(epilogue.bias)) + " of C, " +
-             std::to_string(needed),
-         std::to_string(bias.size) + " values", "pass a bias of that length");
+    fail_argument(name,
+                  "have one value per " + std::string(name_of(epilogue.bias)) + " of C, " +
+                      std::to_string(needed),
+                  std::to_string(bias.size) + " values", "pass a bias of that length");
   }
   if (needed == 0) return;
   if (bias.data == nullptr) {
-    fail(name, "point to " + std::to_string(needed) + " values", "a null pointer",
-         "pass the bias, or ask for no bias in the epilogue");
+    fail_argument(name, "point to " + std::to_string(needed) + " values", "a null pointer",
+                  "pass the bias, or ask for no bias in the epilogue");
   }
   if (bias.stride < 1) {
-    fail(name, "have a stride of at least 1 element", std::to_string(bias.stride),
-         "pass the distance between its values");
+    fail_argument(name, "have a stride of at least 1 element", std::to_string(bias.stride),
+                  "pass the distance between its values");
   }
   if (bias.type != types.c && bias.type != accumulator_of(types)) {
-    fail(name,
-         "be of type " + std::string(name_of(types.c)) + " or " +
-             std::string(name_of(accumulator_of(types))),
-         std::string(name_of(bias.type)), "convert the bias");
+    fail_argument(name,
+                  "be of type " + std::string(name_of(types.c)) + " or " +
+                      std::string(name_of(accumulator_of(types))),
+                  std::string(name_of(bias.type)), "convert the bias");
   }
 }
 
@@ -148,20 +141,20 @@ bool is_integer(double value) {
 
 void check_scalars(const GemmTypes& types, double alpha, double beta, const Epilogue& epilogue) {
   if (!is_supported(types)) {
-    fail("types",
-         "be f64·f64→f64, f32·f32→f32, f16·f16→f16 or f32, bf16·bf16→bf16 or f32, "
-         "i8·i8→i32 or u8·i8→i32",
-         types_text(types), "convert the operands");
+    fail_argument("types",
+                  "be f64·f64→f64, f32·f32→f32, f16·f16→f16 or f32, bf16·bf16→bf16 or f32, "
+                  "i8·i8→i32 or u8·i8→i32",
+                  types_text(types), "convert the operands");
   }
   if (types.c != ElementType::i32) return;
   if (!is_integer(alpha) || !is_integer(beta)) {
-    fail("alpha and beta", "be whole numbers where C is i32",
-         std::to_string(alpha) + " and " + std::to_string(beta),
-         "scale in a floating-point type afterwards");
+    fail_argument("alpha and beta", "be whole numbers where C is i32",
+                  std::to_string(alpha) + " and " + std::to_string(beta),
+                  "scale in a floating-point type afterwards");
   }
   if (epilogue.activation != Activation::none && epilogue.activation != Activation::relu) {
-    fail("activation", "be none or relu where C is i32", std::string(name_of(epilogue.activation)),
-         "apply it in a floating-point type");
+    fail_argument("activation", "be none or relu where C is i32",
+                  std::string(name_of(epilogue.activation)), "apply it in a floating-point type");
   }
 }
 
@@ -169,16 +162,16 @@ CheckedGroup check_group(const Operands& o, double alpha, const Epilogue& epilog
                          std::size_t group, std::size_t groups) {
   const auto named = [&](const char* name) { return ArgumentName{name, group, groups}; };
   if (o.a.rows != o.c.rows) {
-    fail(named("A"), "have as many rows as C, " + std::to_string(o.c.rows),
-         shape_text(o.a.rows, o.a.cols), "check m, or transpose A's view");
+    fail_argument(named("A"), "have as many rows as C, " + std::to_string(o.c.rows),
+                  shape_text(o.a.rows, o.a.cols), "check m, or transpose A's view");
   }
   if (o.b.rows != o.a.cols) {
-    fail(named("B"), "have as many rows as A has columns, " + std::to_string(o.a.cols),
-         shape_text(o.b.rows, o.b.cols), "check k, or transpose B's view");
+    fail_argument(named("B"), "have as many rows as A has columns, " + std::to_string(o.a.cols),
+                  shape_text(o.b.rows, o.b.cols), "check k, or transpose B's view");
   }
   if (o.b.cols != o.c.cols) {
-    fail(named("B"), "have as many columns as C, " + std::to_string(o.c.cols),
-         shape_text(o.b.rows, o.b.cols), "check n, or transpose B's view");
+    fail_argument(named("B"), "have as many columns as C, " + std::to_string(o.c.cols),
+                  shape_text(o.b.rows, o.b.cols), "check n, or transpose B's view");
   }
   const GemmShape shape{o.c.rows, o.c.cols, o.a.cols};
   const bool product_needed = alpha != 0 && shape.m > 0 && shape.n > 0;
@@ -255,8 +248,8 @@ void check_problem(const Problem& problem) {
   for (std::size_t g = 0; g < problem.groups.size(); ++g) {
     const GemmShape& shape = problem.groups[g];
     if (shape.m < 0 || shape.n < 0 || shape.k < 0) {
-      fail(ArgumentName{"shape", g, problem.groups.size()}, "have m, n and k of at least 0",
-           shape_text(shape.m, shape.n) + "×" + std::to_string(shape.k), "pass its true size");
+      fail_argument(ArgumentName{"shape", g, problem.groups.size()},
+                    "have m, n and k of at least 0", shape_text(shape), "pass its true size");
     }
   }
 }
@@ -286,9 +279,9 @@ Problem describe(std::span<const Operands> groups, double alpha, double beta, Ep
       problem.b = checked.b;
       problem.c = checked.c;
     } else if (checked.types != problem.types) {
-      fail(ArgumentName{"types", g, groups.size()},
-           "be those of group 0, " + types_text(problem.types), types_text(checked.types),
-           "call once per combination of types");
+      fail_argument(ArgumentName{"types", g, groups.size()},
+                    "be those of group 0, " + types_text(problem.types), types_text(checked.types),
+                    "call once per combination of types");
     }
     problem.groups.push_back(shape);
     if (shape.m > 0 && shape.n > 0 && shape.k > 0) {
@@ -324,22 +317,22 @@ CheckedGroup check_single(const Operands& operands, double alpha, double beta,
 
 void check_operands_fit(const Problem& planned, std::span<const Operands> groups) {
   if (groups.size() != planned.groups.size()) {
-    fail("groups", "number " + std::to_string(planned.groups.size()) + ", as in the plan",
-         std::to_string(groups.size()), "plan again for this group");
+    fail_argument("groups", "number " + std::to_string(planned.groups.size()) + ", as in the plan",
+                  std::to_string(groups.size()), "plan again for this group");
   }
   const Problem given = describe(groups, planned.alpha, planned.beta, planned.epilogue);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const GemmShape& want = planned.groups[g];
     const GemmShape& have = given.groups[g];
     if (want != have) {
-      fail(ArgumentName{"operands", g, groups.size()},
-           "be " + shape_text(want.m, want.n) + "×" + std::to_string(want.k) + ", as planned",
-           shape_text(have.m, have.n) + "×" + std::to_string(have.k), "plan again for this size");
+      fail_argument(ArgumentName{"operands", g, groups.size()},
+                    "be " + shape_text(want) + ", as planned", shape_text(have),
+                    "plan again for this size");
     }
   }
   if (!groups.empty() && given.types != planned.types) {
-    fail("types", "be " + types_text(planned.types) + ", as planned", types_text(given.types),
-         "plan again for these types");
+    fail_argument("types", "be " + types_text(planned.types) + ", as planned",
+                  types_text(given.types), "plan again for these types");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/invalid_argument.hpp"
 #include "cpu/packed_layout.hpp"
 #include "cpu/run.hpp"
 #include "tessera/error.hpp"
@@ -64,12 +65,9 @@ void check_packed(const Plan& plan, const KernelCode& code, const Operands& oper
     throw Error(ErrorCode::invalid_argument, "packed_b", requirement, given,
                 "pack B for this plan, or plan with PackedMatrix's kernel and block_k");
   };
-  const auto shape = [](std::int64_t rows, std::int64_t cols) {
-    return std::to_string(rows) + "×" + std::to_string(cols);
-  };
   require(packed->rows() == operands.b.rows && packed->cols() == operands.b.cols,
-          "be " + shape(operands.b.rows, operands.b.cols) + ", as B",
-          shape(packed->rows(), packed->cols()));
+          "be " + shape_text(operands.b.rows, operands.b.cols) + ", as B",
+          shape_text(packed->rows(), packed->cols()));
   require(packed->kernel() == plan.kernel, "be packed for " + plan.kernel, packed->kernel());
   require(packed->block_k() == plan.tile.block_k,
           "be packed with a block_k of " + std::to_string(plan.tile.block_k),
