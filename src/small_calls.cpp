@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/alike.hpp"
+#include "core/overlap.hpp"
 #include "cpu/direct.hpp"
 #include "cpu/run.hpp"
 #include "tessera/log.hpp"
@@ -59,11 +60,6 @@ bool are_addresses_right(const SmallCall& call, const Operands& operands) {
   return given && aligned && apart;
 }
 
-std::uintptr_t bytes_of(const ConstMatrixView& view) {
-  const std::int64_t last = (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
-  return static_cast<std::uintptr_t>((last + 1) * size_of(view.type));
-}
-
 }  // namespace
 
 bool repeat_small_call(double alpha, const Operands& operands, double beta,
@@ -92,9 +88,9 @@ void keep_small_call(const Plan& plan, const Operands& operands) {
   slot_of(operands) = {operands,
                        *form,
                        cpu::may_use_threads(plan),
-                       bytes_of(operands.a),
-                       bytes_of(operands.b),
-                       bytes_of(operands.c),
+                       extent_of(operands.a),
+                       extent_of(operands.b),
+                       extent_of(operands.c),
                        mask(operands.a),
                        mask(operands.b),
                        mask(operands.c)};

@@ -65,8 +65,7 @@ bool is_empty(const ConstMatrixView& view) {
 
 OutputRanges::Range OutputRanges::range_of(const ConstMatrixView& view) {
   const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
-  const std::int64_t last = (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
-  return {begin, begin + static_cast<std::uintptr_t>((last + 1) * size_of(view.type))};
+  return {begin, begin + extent_of(view)};
 }
 
 void OutputRanges::add(const ConstMatrixView& output) {

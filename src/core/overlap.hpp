@@ -12,6 +12,12 @@
 
 namespace tessera {
 
+// From a matrix's first byte to the end of its last one; the matrix is not empty.
+inline std::uintptr_t extent_of(const ConstMatrixView& view) {
+  const std::int64_t last = (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
+  return static_cast<std::uintptr_t>((last + 1) * size_of(view.type));
+}
+
 struct NamedView {
   ConstMatrixView view;
   const char* name;  // for the error message
