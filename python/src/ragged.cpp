@@ -84,6 +84,16 @@ Epilogue epilogue_of(bool has_bias, const std::string& activation) {
   return {has_bias ? BiasAxis::column : BiasAxis::none, activation_from_name(activation)};
 }
 
+// What the three doors do alike once their matrices and sizes are set.
+template <class Products>
+void multiply(Arrays& arrays, Products& products, std::int64_t groups, double alpha, double beta,
+              const std::optional<Input>& bias, const std::string& activation, int threads) {
+  products.bias = arrays.bias(bias, groups);
+  const Epilogue epilogue = epilogue_of(bias.has_value(), activation);
+  const nb::gil_scoped_release released;
+  ragged_gemm(alpha, products, beta, epilogue, arrays.options(threads));
+}
+
 void ragged_rows(const Input& a, const Indices& offsets, const Input& b, const Output& c,
                  double alpha, double beta, const std::optional<Input>& bias,
                  const std::string& activation, int threads) {
@@ -93,10 +103,7 @@ void ragged_rows(const Input& a, const Indices& offsets, const Input& b, const O
   rows.offsets = arrays.indices(offsets, "offsets");
   rows.b = arrays.batch(memory_of(b, "B"), "B");
   rows.c = arrays.matrix(memory_of(c, "C"), "C");
-  rows.bias = arrays.bias(bias, rows.b.groups);
-  const Epilogue epilogue = epilogue_of(bias.has_value(), activation);
-  const nb::gil_scoped_release released;
-  ragged_gemm(alpha, rows, beta, epilogue, arrays.options(threads));
+  multiply(arrays, rows, rows.b.groups, alpha, beta, bias, activation, threads);
 }
 
 void masked_rows(const Input& a, const Indices& counts, const Input& b, const Output& c,
@@ -108,10 +115,7 @@ void masked_rows(const Input& a, const Indices& counts, const Input& b, const Ou
   masked.counts = arrays.indices(counts, "counts");
   masked.b = arrays.batch(memory_of(b, "B"), "B");
   masked.c = arrays.batch(memory_of(c, "C"), "C");
-  masked.bias = arrays.bias(bias, masked.b.groups);
-  const Epilogue epilogue = epilogue_of(bias.has_value(), activation);
-  const nb::gil_scoped_release released;
-  ragged_gemm(alpha, masked, beta, epilogue, arrays.options(threads));
+  multiply(arrays, masked, masked.b.groups, alpha, beta, bias, activation, threads);
 }
 
 void ragged_k(const Input& a, const Indices& offsets, const Input& b, const Output& c, double alpha,
@@ -123,10 +127,7 @@ void ragged_k(const Input& a, const Indices& offsets, const Input& b, const Outp
   depth.offsets = arrays.indices(offsets, "offsets");
   depth.b = arrays.matrix(memory_of(b, "B"), "B");
   depth.c = arrays.batch(memory_of(c, "C"), "C");
-  depth.bias = arrays.bias(bias, depth.c.groups);
-  const Epilogue epilogue = epilogue_of(bias.has_value(), activation);
-  const nb::gil_scoped_release released;
-  ragged_gemm(alpha, depth, beta, epilogue, arrays.options(threads));
+  multiply(arrays, depth, depth.c.groups, alpha, beta, bias, activation, threads);
 }
 
 void gated_rows(const Input& a, const Input& gate, const Input& up, const Output& c,

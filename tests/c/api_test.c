@@ -4,18 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expect.h"
 #include "tessera/tessera.h"
-
-static int failures = 0;
-
-#define EXPECT(condition)                                                              \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
-      fprintf(stderr, "%s:%d: %s\n  last error: %s\n", __FILE__, __LINE__, #condition, \
-              tessera_last_error());                                                   \
-      ++failures;                                                                      \
-    }                                                                                  \
-  } while (0)
 
 enum { kM = 5, kN = 7, kK = 11 };
 

@@ -2,18 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expect.h"
 #include "tessera/tessera.h"
-
-static int failures = 0;
-
-#define EXPECT(condition)                                                              \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
-      fprintf(stderr, "%s:%d: %s\n  last error: %s\n", __FILE__, __LINE__, #condition, \
-              tessera_last_error());                                                   \
-      ++failures;                                                                      \
-    }                                                                                  \
-  } while (0)
 
 enum { kGroups = 3, kRows = 10, kN = 4, kK = 6, kUntouched = 77 };
 
