@@ -175,9 +175,11 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
   };
 
   const IterationSpace space = arguments.space();
-  for (std::int32_t worker = static_cast<std::int32_t>(blockIdx.x);
-       worker < arguments.partition.workers; worker += static_cast<std::int32_t>(gridDim.x)) {
-    for (const WorkItem& item : items_of(space, arguments.partition, worker)) {
+  const Partition& partition =
+      arguments.line != nullptr ? arguments.line->partition : arguments.partition;
+  for (std::int32_t worker = static_cast<std::int32_t>(blockIdx.x); worker < partition.workers;
+       worker += static_cast<std::int32_t>(gridDim.x)) {
+    for (const WorkItem& item : items_of(space, partition, worker)) {
       const GroupOperands& group = arguments.group(item.group);
       multiply_item(item, group);
       if (!item.is_whole_tile() &&

@@ -9,50 +9,12 @@
 #include <span>
 #include <string_view>
 
+#include "cuda/group_operands.hpp"
 #include "schedule/iteration_space.hpp"
 #include "schedule/partition.hpp"
 #include "tessera/problem.hpp"
 
 namespace tessera::cuda {
-
-// The views of one group, flattened. Strides are in elements.
-struct GroupOperands {
-  const void* a = nullptr;
-  const void* b = nullptr;
-  void* c = nullptr;
-  const void* bias = nullptr;
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t k = 0;
-  std::int64_t a_row_stride = 0;
-  std::int64_t a_col_stride = 0;
-  std::int64_t b_row_stride = 0;
-  std::int64_t b_col_stride = 0;
-  std::int64_t c_row_stride = 0;
-  std::int64_t c_col_stride = 0;
-  std::int64_t bias_stride = 0;
-};
-
-inline GroupOperands flatten(const Operands& operands) {
-  const ConstMatrixView& a = operands.a;
-  const ConstMatrixView& b = operands.b;
-  const MatrixView& c = operands.c;
-  const ConstVectorView& bias = operands.bias;
-  return {.a = a.data,
-          .b = b.data,
-          .c = c.data,
-          .bias = bias.data,
-          .m = c.rows,
-          .n = c.cols,
-          .k = a.cols,
-          .a_row_stride = a.row_stride,
-          .a_col_stride = a.col_stride,
-          .b_row_stride = b.row_stride,
-          .b_col_stride = b.col_stride,
-          .c_row_stride = c.row_stride,
-          .c_col_stride = c.col_stride,
-          .bias_stride = bias.stride};
-}
 
 struct EpilogueArguments {
   double alpha = 1;
@@ -70,6 +32,14 @@ struct FixupSpace {
   std::int64_t counters_per_level = 0;
 };
 
+// The line of sizes that stand in device memory, as a small kernel before the product's computes it
+// (group_prologue.cuh).
+struct DeviceLine {
+  Partition partition;
+  std::int64_t tiles = 0;
+  std::int64_t iterations = 0;
+};
+
 // Passed by value, as a __grid_constant__ parameter: a call with few groups copies nothing to the
 // device beforehand.
 struct KernelArguments {
@@ -84,11 +54,14 @@ struct KernelArguments {
   // Device memory, for more groups than fit here; null where the inline arrays hold them all.
   const GroupExtent* extents = nullptr;
   const GroupOperands* operands = nullptr;
+  // Device memory; not null where the device makes partition, tiles and iterations.
+  const DeviceLine* line = nullptr;
   GroupExtent inline_extents[kInlineGroups];
   GroupOperands inline_operands[kInlineGroups];
 
   TESSERA_HD IterationSpace space() const {
-    return {extents != nullptr ? extents : inline_extents, group_count, tiles, iterations};
+    return {extents != nullptr ? extents : inline_extents, group_count,
+            line != nullptr ? line->tiles : tiles, line != nullptr ? line->iterations : iterations};
   }
   TESSERA_HD const GroupOperands& group(std::int32_t index) const {
     return operands != nullptr ? operands[index] : inline_operands[index];

@@ -87,11 +87,14 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     const Sm90Maps& maps;
     const GroupOperands& operands;
     bool multiplies;
+    bool store_by_tma;
   };
   const auto task_of = [&](const WorkItem& item) -> Task {
-    if (header.tasks == nullptr) return {arguments.maps, header.operands, header.multiplies};
+    if (header.tasks == nullptr) {
+      return {arguments.maps, header.operands, header.multiplies, header.store_by_tma};
+    }
     const Sm90Task& task = header.tasks[item.group];
-    return {task.maps, task.operands, task.multiplies};
+    return {task.maps, task.operands, task.multiplies, task.store_by_tma};
   };
   // Tensor maps in global memory were written through another proxy than the one that reads them.
   const auto see_tensor_map = [&](const CUtensorMap& map) {
@@ -118,6 +121,11 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   ptx::let_next_kernel_start();
 
   const auto dispatch = [&] {
+    if (header.line != nullptr) {
+      shared.header.partition = header.line->partition;
+      shared.header.tiles = header.line->tiles;
+      shared.header.iterations = header.line->iterations;
+    }
     IterationSpace& space = shared.space;
     space = {header.tasks == nullptr ? &header.extent : header.extents, header.group_count,
              header.tiles, header.iterations};
@@ -152,11 +160,15 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
 
   const auto load = [&] {
     RingCursor<kTile.stages> stage;
+    std::int32_t seen = -1;  // the group whose tensor maps were last looked at
     for (const WorkItem& item : items_for_thread(shared)) {
       const Task task = task_of(item);
       if (!task.multiplies) continue;
-      see_tensor_map(task.maps.a);
-      see_tensor_map(task.maps.b);
+      if (item.group != seen) {
+        see_tensor_map(task.maps.a);
+        see_tensor_map(task.maps.b);
+        seen = item.group;
+      }
       const int row = item.tile_m * kTile.block_m + rank * kConfig.rows();
       const int col = item.tile_n * kTile.block_n;
       for (int k = item.k_begin * kTile.block_k; k < item.k_end * kTile.block_k;
@@ -237,7 +249,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
                           .col = static_cast<std::int64_t>(item.tile_n) * kTile.block_n,
                           .staging = shared.staging[warp_of_tile],
                           .lane = ptx::thread_in_block() % 32};
-      if (header.store_by_tma) {
+      if (task.store_by_tma) {
         see_tensor_map(task.maps.c);
         store_by_tma<Input, kColumns>(sums, static_cast<float>(header.epilogue.alpha), &task.maps.c,
                                       tile);

@@ -7,6 +7,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/launch_general.hpp"
+#include "cuda/launch_ragged.hpp"
 #include "cuda/launch_sm90.hpp"
 #include "cuda/profiler_range.hpp"
 #include "tessera/error.hpp"
@@ -34,6 +35,38 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
 std::size_t workspace_bytes(const Plan& plan) {
   return general_kernel_of(plan) != nullptr ? general_workspace(plan).bytes
                                             : sm90_workspace(plan).bytes;
+}
+
+void run_ragged_plan(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
+                     const RunOptions& options) {
+  if (groups.sizes.groups == 0) return;
+  const ProfilerRange range(plan.kernel.c_str());
+  if (const CudaKernel* const general = general_kernel_of(plan)) {
+    run_ragged_general(*general, plan, groups, bias_type, options);
+  } else {
+    run_ragged_sm90(plan, groups, bias_type, options);
+  }
+}
+
+std::size_t ragged_workspace_bytes(const Plan& plan, const GroupSizes& sizes) {
+  return general_kernel_of(plan) != nullptr ? general_ragged_workspace(plan, sizes).bytes
+                                            : sm90_ragged_workspace(plan, sizes).bytes;
+}
+
+DeviceFault take_fault(const RunOptions& options) {
+  const cudaStream_t stream = stream_of(options);
+  auto* const workspace = options.workspace != nullptr
+                              ? static_cast<std::byte*>(options.workspace)
+                              : library_workspace(stream, WorkspaceLayout::kCounterBytes);
+  std::byte* const at = workspace + WorkspaceLayout::kFaultOffset;
+  FoundFault found;
+  check(cudaMemcpyAsync(&found, at, sizeof found, cudaMemcpyDeviceToHost, stream),
+        "asking what sizes were wrong");
+  check(cudaStreamSynchronize(stream), "waiting for the stream");
+  if (found.fault != SizeFault::none) {
+    check(cudaMemsetAsync(at, 0, sizeof found, stream), "forgetting what sizes were wrong");
+  }
+  return {found.fault, found.group};
 }
 
 void initialize_workspace(void* workspace, std::size_t size, void* stream) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "cuda/device_groups.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cuda {
@@ -14,6 +15,19 @@ namespace tessera::cuda {
 void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptions& options);
 
 std::size_t workspace_bytes(const Plan& plan);
+
+// The same for products whose sizes stand in device memory. The rules' views fit the plan.
+void run_ragged_plan(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
+                     const RunOptions& options);
+std::size_t ragged_workspace_bytes(const Plan& plan, const GroupSizes& sizes);
+
+// What the launches on the options' stream and workspace found wrong with sizes since this was last
+// asked. Waits for the stream.
+struct DeviceFault {
+  SizeFault fault = SizeFault::none;
+  std::int32_t group = 0;
+};
+DeviceFault take_fault(const RunOptions& options);
 
 // Queues the zeroing of a caller's workspace on a cudaStream_t. Once is enough: every run leaves
 // the workspace ready for the next, whatever its plan, as long as they run one after another.

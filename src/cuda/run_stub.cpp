@@ -23,6 +23,18 @@ std::size_t workspace_bytes(const Plan&) {
   fail();
 }
 
+void run_ragged_plan(const Plan&, const DeviceGroups&, ElementType, const RunOptions&) {
+  fail();
+}
+
+std::size_t ragged_workspace_bytes(const Plan&, const GroupSizes&) {
+  fail();
+}
+
+DeviceFault take_fault(const RunOptions&) {
+  fail();
+}
+
 void initialize_workspace(void*, std::size_t, void*) {
   fail();
 }

@@ -12,14 +12,15 @@ namespace tessera::cuda {
 struct Sm90Maps {
   CUtensorMap a;  // boxes as in OperandTile
   CUtensorMap b;
-  CUtensorMap c;  // boxes as in StoreBox; only where Sm90Header::store_by_tma
+  CUtensorMap c;  // boxes as in StoreBox; only where the product's store_by_tma
 };
 
 // One product of a group.
 struct Sm90Task {
   Sm90Maps maps;
   GroupOperands operands;
-  bool multiplies = true;  // false where k or alpha is 0: A and B must not be touched
+  bool multiplies = true;     // false where k or alpha is 0: A and B must not be touched
+  bool store_by_tma = false;  // C = alpha·A·B in a layout that TMA can write
 };
 
 // Everything but tensor maps. A block copies it to shared memory when it starts, all lines at once:
@@ -27,8 +28,8 @@ struct Sm90Task {
 struct Sm90Header {
   Partition partition;
   std::int32_t group_count = 0;
-  bool store_by_tma = false;  // C = alpha·A·B in a layout that TMA can write
-  bool multiplies = true;     // of a single product
+  bool store_by_tma = false;  // of a single product, as in Sm90Task
+  bool multiplies = true;
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
   EpilogueArguments epilogue;
@@ -39,6 +40,8 @@ struct Sm90Header {
   // Device memory; null for a single product, which travels here.
   const GroupExtent* extents = nullptr;
   const Sm90Task* tasks = nullptr;
+  // Not null where the device makes partition, tiles and iterations.
+  const DeviceLine* line = nullptr;
   GroupExtent extent;
   GroupOperands operands;
 };

@@ -44,10 +44,10 @@ WorkspaceLayout workspace_layout(const Partition& partition, std::int64_t tiles,
   layout.counters_per_level = arrival_counters(partition, tiles);
   layout.counters_per_part = layout.counters_per_level * kFixupLevels;
   const auto counters = static_cast<std::size_t>(layout.counters_per_part * parts);
-  if (counters * sizeof(std::uint32_t) > WorkspaceLayout::kCounterBytes) {
+  if (counters * sizeof(std::uint32_t) > WorkspaceLayout::kFaultOffset) {
     throw Error(ErrorCode::unsupported, "schedule",
                 "need at most " +
-                    std::to_string(WorkspaceLayout::kCounterBytes / sizeof(std::uint32_t)) +
+                    std::to_string(WorkspaceLayout::kFaultOffset / sizeof(std::uint32_t)) +
                     " arrival counters",
                 std::to_string(counters), "split into fewer pieces, or use stream_k");
   }

@@ -6,14 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "schedule/group_sizes.hpp"
 #include "schedule/partition.hpp"
 
 namespace tessera::cuda {
+
+// The first wrong size that a launch found in device memory, until it is asked for.
+struct FoundFault {
+  SizeFault fault = SizeFault::none;
+  std::int32_t group = 0;
+};
 
 // What a launch keeps in its workspace. Counters come first and in a region of one size for all
 // plans, because they have to be zero between launches whichever plans take turns in it.
 struct WorkspaceLayout {
   static constexpr std::size_t kCounterBytes = std::size_t{1} << 20;
+  // At the end of that region, where it starts as no fault: a FoundFault.
+  static constexpr std::size_t kFaultOffset = kCounterBytes - 256;
 
   std::int64_t counters_per_level = 0;
   std::int64_t counters_per_part = 0;

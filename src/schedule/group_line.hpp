@@ -29,11 +29,13 @@ struct LineTotals {
   }
 };
 
-// A tile's size: of TileConfig what the line depends on.
+// A tile's size: of TileConfig what the line depends on. A kernel that computes Cᵀ counts rows
+// where the sizes count columns.
 struct LineTile {
   std::int32_t block_m = 1;
   std::int32_t block_n = 1;
   std::int32_t block_k = 1;
+  bool is_turned = false;
 };
 
 // Groups [begin, end): runs differ in length by one at most.
@@ -52,8 +54,9 @@ TESSERA_HD inline LaneGroups groups_of_lane(std::int32_t groups, std::int32_t la
 TESSERA_HD inline GroupExtent extent_of(const GroupSizes& sizes, const LineTile& tile,
                                         std::int32_t group, const LineTotals& before) {
   const GroupSlice slice = sizes.slice(group);
-  return make_extent(slice.m, slice.n, slice.k, tile.block_m, tile.block_n, tile.block_k,
-                     before.tiles, before.iterations);
+  return make_extent(tile.is_turned ? slice.n : slice.m, tile.is_turned ? slice.m : slice.n,
+                     slice.k, tile.block_m, tile.block_n, tile.block_k, before.tiles,
+                     before.iterations);
 }
 
 TESSERA_HD inline LineTotals totals_of(const GroupExtent& extent) {

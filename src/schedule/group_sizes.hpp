@@ -22,9 +22,10 @@ enum class SizeSource : std::uint8_t {
 
 enum class SizeFault : std::int32_t {
   none,
-  negative,   // a count, a size or the first offset
-  falls,      // an offset below the one before it
-  too_large,  // past the bound
+  negative,    // a count, a size or the first offset
+  falls,       // an offset below the one before it
+  too_large,   // past the bound
+  misaligned,  // a pointer or leading dimension, against what was promised of all
 };
 
 // Whole numbers of 32 or 64 bits, aligned to their type.

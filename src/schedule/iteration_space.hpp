@@ -71,6 +71,7 @@ struct IterationSpace {
   // Where a tile starts on the line; tile == tiles gives the line's end.
   TESSERA_HD std::int64_t iteration_of_tile(std::int64_t tile) const {
     if (tile >= tiles) return iterations;
+    if (tile == 0) return 0;
     const GroupExtent& extent = groups[group_of_tile(tile)];
     return extent.first_iteration + (tile - extent.first_tile) * extent.iterations;
   }

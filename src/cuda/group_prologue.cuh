@@ -1,0 +1,103 @@
+// The small kernel before the product's where sizes stand in device memory. Its first block makes
+// the line of all groups' iterations (schedule/group_line.hpp) and the partition of it; the others
+// make each group's record, as the product's kernel wants it. Nobody waits for the host.
+//
+// Wrong sizes leave a line without tiles, so that nothing is computed, and a word in the workspace.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/device_groups.hpp"
+#include "cuda/kernel_launch.hpp"
+#include "cuda/workspace.hpp"
+#include "schedule/group_line.hpp"
+#include "schedule/partition.hpp"
+
+namespace tessera::cuda {
+
+inline constexpr int kPrologueThreads = 256;
+inline constexpr int kPrologueWarps = kPrologueThreads / 32;
+// Blocks that make records; more would start later than these are done.
+inline constexpr int kMostRecordBlocks = 64;
+
+struct GroupPrologue {
+  DeviceGroups groups;
+  LineTile tile;
+  Schedule schedule;
+  GroupExtent* extents = nullptr;
+  DeviceLine* line = nullptr;
+  FoundFault* fault = nullptr;
+};
+
+// One block for the line, the others for records by one warp each.
+inline unsigned prologue_blocks(std::int32_t groups, int groups_per_block) {
+  const int blocks = (groups + groups_per_block - 1) / groups_per_block;
+  return 1 + static_cast<unsigned>(blocks < kMostRecordBlocks ? blocks : kMostRecordBlocks);
+}
+
+namespace prologue_detail {
+
+__device__ inline LineTotals shuffle_up(const LineTotals& totals, int lanes) {
+  return {__shfl_up_sync(0xffffffff, totals.tiles, lanes),
+          __shfl_up_sync(0xffffffff, totals.iterations, lanes)};
+}
+
+// The totals of all threads before this one.
+__device__ inline LineTotals totals_before(const LineTotals& own) {
+  __shared__ LineTotals of_warp[kPrologueWarps];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  LineTotals through = own;
+#pragma unroll
+  for (int lanes = 1; lanes < 32; lanes *= 2) {
+    const LineTotals other = shuffle_up(through, lanes);
+    if (lane >= lanes) through = other + through;
+  }
+  if (lane == 31) of_warp[warp] = through;
+  __syncthreads();
+  LineTotals before = shuffle_up(through, 1);
+  if (lane == 0) before = {};
+  for (int w = 0; w < warp; ++w) before = of_warp[w] + before;
+  return before;
+}
+
+}  // namespace prologue_detail
+
+// By all threads of one block. fault_of(group) says what is wrong with a group.
+template <class FaultOf>
+__device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
+  __shared__ unsigned long long first_fault;
+  __shared__ LineTotals totals;
+  constexpr unsigned long long kNoFault = ~0ULL;
+  const GroupSizes& sizes = prologue.groups.sizes;
+  const auto thread = static_cast<std::int32_t>(threadIdx.x);
+  const LaneGroups run = groups_of_lane(sizes.groups, kPrologueThreads, thread);
+  if (thread == 0) first_fault = kNoFault;
+  __syncthreads();
+
+  for (std::int32_t group = run.begin; group < run.end; ++group) {
+    const SizeFault fault = fault_of(group);
+    if (fault == SizeFault::none) continue;
+    atomicMin(&first_fault, static_cast<unsigned long long>(group) << 32 |
+                                static_cast<unsigned long long>(fault));
+    break;
+  }
+  const LineTotals before = prologue_detail::totals_before(line_totals(sizes, prologue.tile, run));
+  const LineTotals after = write_extents(sizes, prologue.tile, run, before, prologue.extents);
+  if (thread == kPrologueThreads - 1) totals = after;
+  __syncthreads();
+
+  if (thread != 0) return;
+  if (first_fault != kNoFault) {
+    totals = {};
+    // The first that nobody has asked about yet stays.
+    if (prologue.fault->fault == SizeFault::none) {
+      *prologue.fault = {static_cast<SizeFault>(first_fault & 0xffffffff),
+                         static_cast<std::int32_t>(first_fault >> 32)};
+    }
+  }
+  const IterationSpace space{prologue.extents, sizes.groups, totals.tiles, totals.iterations};
+  *prologue.line = {make_partition(prologue.schedule, space), totals.tiles, totals.iterations};
+}
+
+}  // namespace tessera::cuda

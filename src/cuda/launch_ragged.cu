@@ -1,0 +1,191 @@
+#include "cuda/launch_ragged.hpp"
+
+#include <algorithm>
+
+#include "cuda/check.hpp"
+#include "cuda/group_prologue.cuh"
+#include "cuda/group_records.hpp"
+#include "cuda/sm90_launch.hpp"
+
+namespace tessera::cuda {
+namespace {
+
+// The records of a launch, in its workspace: one per group, their extents, and the line.
+template <class Record>
+struct Records {
+  static std::size_t bytes(std::int32_t groups) {
+    return static_cast<std::size_t>(groups) * (sizeof(Record) + sizeof(GroupExtent)) +
+           sizeof(DeviceLine);
+  }
+
+  Records(std::byte* at, std::int32_t groups)
+      : records(reinterpret_cast<Record*>(at)),
+        extents(reinterpret_cast<GroupExtent*>(records + groups)),
+        line(reinterpret_cast<DeviceLine*>(extents + groups)) {}
+
+  Record* records;
+  GroupExtent* extents;
+  DeviceLine* line;
+};
+
+LineTile line_tile(const TileConfig& tile, bool is_turned) {
+  return {tile.block_m, tile.block_n, tile.block_k, is_turned};
+}
+
+// Maps that are right in everything that all groups share. Addresses, extents and strides are set
+// on the device; those here only have to look right.
+Sm90Maps template_maps(const Sm90Config& config, ElementType type, ElementType c_type,
+                       bool may_store, const void* address) {
+  const auto request = [&](ElementType of, int inner, int outer, int swizzle) {
+    return TensorMapRequest{.data = address,
+                            .type = of,
+                            .inner = inner,
+                            .outer = outer,
+                            .stride = inner,
+                            .box_inner = inner,
+                            .box_outer = outer,
+                            .swizzle_bytes = swizzle};
+  };
+  const auto operand = [&](const OperandTile& tile) {
+    return request(type, tile.box_inner(), tile.box_outer(), tile.swizzle_bytes());
+  };
+  Sm90Maps maps = {};
+  maps.a = make_tensor_map(operand(config.a()), "A");
+  maps.b = make_tensor_map(operand(config.b()), "B");
+  if (may_store) {
+    const StoreBox box = store_box(config.cols());
+    maps.c = make_tensor_map(request(c_type, box.inner(), box.outer(), box.swizzle_bytes()), "C");
+  }
+  return maps;
+}
+
+GroupPrologue prologue_of(const Plan& plan, const DeviceGroups& groups, const LineTile& tile,
+                          std::byte* workspace) {
+  GroupPrologue prologue;
+  prologue.groups = groups;
+  prologue.tile = tile;
+  prologue.schedule = plan.schedule;
+  prologue.fault = reinterpret_cast<FoundFault*>(workspace + WorkspaceLayout::kFaultOffset);
+  return prologue;
+}
+
+EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type) {
+  return {.alpha = problem.alpha,
+          .beta = problem.beta,
+          .bias = problem.epilogue.bias,
+          .activation = problem.epilogue.activation,
+          .bias_type = bias_type,
+          .c_type = problem.types.c};
+}
+
+WorkspaceLayout layout_of(const Sm90Launch& launch, const Plan& plan, const GroupSizes& sizes) {
+  return sm90_layout(launch, roomiest_partition(plan.schedule), most_tiles(sizes, plan.tile),
+                     Records<Sm90Task>::bytes(sizes.groups));
+}
+
+}  // namespace
+
+std::int64_t most_tiles(const GroupSizes& sizes, const TileConfig& tile) {
+  const std::int64_t across = ceil_div(sizes.bound_n, tile.block_n);
+  const std::int64_t down = ceil_div(sizes.bound_m, tile.block_m);
+  if (sizes.source != SizeSource::row_segments) return sizes.groups * down * across;
+  // A segment has at most one tile that is not full, and none without rows.
+  return across *
+         (sizes.bound_m / tile.block_m + std::min<std::int64_t>(sizes.groups, sizes.bound_m));
+}
+
+Partition roomiest_partition(const Schedule& schedule) {
+  Partition partition;
+  partition.workers = schedule.workers;
+  if (schedule.kind == ScheduleKind::split_k) partition.splits = schedule.splits;
+  const bool streams =
+      schedule.kind == ScheduleKind::stream_k || schedule.kind == ScheduleKind::hybrid;
+  partition.stream_tiles = streams ? 1 : 0;
+  return partition;
+}
+
+WorkspaceLayout sm90_ragged_workspace(const Plan& plan, const GroupSizes& sizes) {
+  return layout_of(resolve(plan), plan, sizes);
+}
+
+WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& sizes) {
+  const std::size_t slot_bytes =
+      static_cast<std::size_t>(plan.tile.block_m) * static_cast<std::size_t>(plan.tile.block_n) *
+      static_cast<std::size_t>(size_of(accumulator_of(plan.problem.types)));
+  return workspace_layout(roomiest_partition(plan.schedule), most_tiles(sizes, plan.tile), 1,
+                          slot_bytes, Records<GroupOperands>::bytes(sizes.groups));
+}
+
+void run_ragged_sm90(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
+                     const RunOptions& options) {
+  const Sm90Launch launch = resolve(plan);
+  const Problem& problem = plan.problem;
+  const WorkspaceLayout layout = layout_of(launch, plan, groups.sizes);
+  std::byte* const workspace = workspace_for(layout, options);
+  const Records<Sm90Task> records(workspace + layout.groups_offset, groups.sizes.groups);
+  const cudaStream_t stream = stream_of(options);
+
+  TaskTemplate common;
+  common.is_turned = launch.transposed;
+  common.a_k_contiguous = launch.config.a_k_contiguous;
+  common.b_k_contiguous = launch.config.b_k_contiguous;
+  common.stores_dense_rows = store_box(launch.config.cols()).dense_rows;
+  common.multiplies = problem.alpha != 0;
+  const Major stored = launch.transposed == common.stores_dense_rows ? Major::column : Major::row;
+  common.may_store_by_tma = problem.beta == 0 && problem.epilogue == Epilogue{} &&
+                            problem.types.c == launch.config.input && problem.c.major == stored;
+  common.maps = template_maps(launch.config, problem.types.a, problem.types.c,
+                              common.may_store_by_tma, workspace);
+
+  GroupPrologue prologue =
+      prologue_of(plan, groups, line_tile(launch.config.tile, launch.transposed), workspace);
+  prologue.extents = records.extents;
+  prologue.line = records.line;
+  check(start_task_prologue(prologue, common, records.records, stream),
+        "reading the groups' sizes");
+
+  Sm90Arguments arguments;
+  Sm90Header& header = arguments.header;
+  header.partition.workers = plan.schedule.workers;
+  header.group_count = groups.sizes.groups;
+  header.epilogue = epilogue_of(problem, bias_type);
+  header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
+  use_workspace(header, layout, workspace);
+  header.extents = records.extents;
+  header.tasks = records.records;
+  header.line = records.line;
+  start(launch, arguments, stream);
+}
+
+void run_ragged_general(const CudaKernel& kernel, const Plan& plan, const DeviceGroups& groups,
+                        ElementType bias_type, const RunOptions& options) {
+  const Problem& problem = plan.problem;
+  const WorkspaceLayout layout = general_ragged_workspace(plan, groups.sizes);
+  std::byte* const workspace = workspace_for(layout, options);
+  const Records<GroupOperands> records(workspace + layout.groups_offset, groups.sizes.groups);
+
+  GroupPrologue prologue = prologue_of(plan, groups, line_tile(plan.tile, false), workspace);
+  prologue.extents = records.extents;
+  prologue.line = records.line;
+  check(start_group_prologue(prologue, records.records, stream_of(options)),
+        "reading the groups' sizes");
+
+  LaunchRequest request;
+  request.a = problem.a;
+  request.b = problem.b;
+  request.c = problem.c;
+  request.stream = stream_of(options);
+  KernelArguments& arguments = request.arguments;
+  arguments.partition.workers = plan.schedule.workers;
+  arguments.group_count = groups.sizes.groups;
+  arguments.epilogue = epilogue_of(problem, bias_type);
+  arguments.fixup = {.slots = workspace + layout.slots_offset,
+                     .counters = reinterpret_cast<std::uint32_t*>(workspace),
+                     .counters_per_level = layout.counters_per_level};
+  arguments.extents = records.extents;
+  arguments.operands = records.records;
+  arguments.line = records.line;
+  check(kernel.launch(request), "starting the general kernel");
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,25 @@
+// Starts a plan on products whose sizes stand in device memory: a prologue kernel, then the
+// product's, on one stream.
+#pragma once
+
+#include "cuda/device_groups.hpp"
+#include "cuda/kernel_launch.hpp"
+#include "cuda/launch.hpp"
+
+namespace tessera::cuda {
+
+// The most tiles that sizes within their bounds can make, in the caller's orientation.
+std::int64_t most_tiles(const GroupSizes& sizes, const TileConfig& tile);
+
+// A partition with room for every line: what its schedule asks of the workspace.
+Partition roomiest_partition(const Schedule& schedule);
+
+WorkspaceLayout sm90_ragged_workspace(const Plan& plan, const GroupSizes& sizes);
+WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& sizes);
+
+void run_ragged_sm90(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
+                     const RunOptions& options);
+void run_ragged_general(const CudaKernel& kernel, const Plan& plan, const DeviceGroups& groups,
+                        ElementType bias_type, const RunOptions& options);
+
+}  // namespace tessera::cuda

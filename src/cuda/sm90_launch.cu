@@ -1,0 +1,121 @@
+#include "cuda/sm90_launch.hpp"
+
+#include <utility>
+
+#include "cuda/check.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cuda {
+namespace {
+
+// More shared memory than 48 KB has to be asked for, once for each function and device.
+void allow_shared_memory(const void* function, int bytes) {
+  struct Allowed {
+    const void* function = nullptr;
+    int device = -1;
+  };
+  thread_local Allowed last;
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  if (last.function == function && last.device == device) return;
+  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        "asking for shared memory");
+  last = {function, device};
+}
+
+}  // namespace
+
+// Kernels write C along its dense rows, so a column-major C is computed transposed; a swapped tile
+// is the same turn with another purpose.
+Sm90Launch resolve(const Plan& plan) {
+  const Sm90Kernel* const kernel = find_sm90_kernel(plan.kernel);
+  if (kernel == nullptr) {
+    throw Error(ErrorCode::unsupported, "plan", "name a kernel of this build", plan.kernel,
+                "plan with this version of the library");
+  }
+  const Problem& problem = plan.problem;
+  const bool transposed = plan.tile.swap_operands || problem.c.major == Major::column;
+  const bool a_dense_rows = problem.a.major == Major::row;
+  const bool b_dense_rows = problem.b.major == Major::row;
+  Sm90Launch launch{*kernel,
+                    transposed ? kernel->config(!b_dense_rows, a_dense_rows)
+                               : kernel->config(a_dense_rows, !b_dense_rows),
+                    transposed, problem.groups};
+  if (transposed) {
+    for (GemmShape& shape : launch.shapes) std::swap(shape.m, shape.n);
+  }
+  return launch;
+}
+
+WorkspaceLayout sm90_layout(const Sm90Launch& launch, const Partition& partition,
+                            std::int64_t tiles, std::size_t group_bytes) {
+  const int parts = launch.config.cluster() * launch.config.tile.warpgroups;
+  const std::size_t slot_bytes =
+      sizeof(float) * launch.config.sums_per_thread() * kWarpgroupThreads;
+  return workspace_layout(partition, tiles, parts, slot_bytes, group_bytes);
+}
+
+void use_workspace(Sm90Header& header, const WorkspaceLayout& layout, std::byte* workspace) {
+  header.fixup = {.slots = workspace + layout.slots_offset,
+                  .counters = reinterpret_cast<std::uint32_t*>(workspace),
+                  .counters_per_level = layout.counters_per_level};
+  header.fixup_part_bytes = static_cast<std::int64_t>(layout.slot_bytes_per_part);
+  header.fixup_part_counters = layout.counters_per_part;
+}
+
+TensorMapRequest operand_map(const ConstMatrixView& view, const OperandTile& tile,
+                             bool k_is_columns) {
+  const bool dense_rows = k_is_columns == tile.k_contiguous;
+  return {.data = view.data,
+          .type = view.type,
+          .inner = dense_rows ? view.cols : view.rows,
+          .outer = dense_rows ? view.rows : view.cols,
+          .stride = dense_rows ? view.row_stride : view.col_stride,
+          .box_inner = tile.box_inner(),
+          .box_outer = tile.box_outer(),
+          .swizzle_bytes = tile.swizzle_bytes()};
+}
+
+TensorMapRequest store_map(const MatrixView& c, const StoreBox& box) {
+  return {.data = c.data,
+          .type = c.type,
+          .inner = box.dense_rows ? c.cols : c.rows,
+          .outer = box.dense_rows ? c.rows : c.cols,
+          .stride = box.dense_rows ? c.row_stride : c.col_stride,
+          .box_inner = box.inner(),
+          .box_outer = box.outer(),
+          .swizzle_bytes = box.swizzle_bytes()};
+}
+
+BiasAxis turned(BiasAxis axis, bool transposed) {
+  if (!transposed || axis == BiasAxis::none) return axis;
+  return axis == BiasAxis::row ? BiasAxis::column : BiasAxis::row;
+}
+
+void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_t stream) {
+  const Sm90Kernel& kernel = launch.kernel;
+  const Sm90Config& config = launch.config;
+  const void* const function = kernel.functions[config.a_k_contiguous][config.b_k_contiguous];
+  allow_shared_memory(function, kernel.shared_bytes);
+
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim.x = static_cast<unsigned>(config.cluster());
+  attributes[1].val.clusterDim.y = 1;
+  attributes[1].val.clusterDim.z = 1;
+
+  cudaLaunchConfig_t launch_config = {};
+  launch_config.gridDim =
+      static_cast<unsigned>(arguments.header.partition.workers * config.cluster());
+  launch_config.blockDim = static_cast<unsigned>(kernel.threads);
+  launch_config.dynamicSmemBytes = static_cast<std::size_t>(kernel.shared_bytes);
+  launch_config.stream = stream;
+  launch_config.attrs = attributes;
+  launch_config.numAttrs = config.cluster() > 1 ? 2 : 1;
+  void* parameters[] = {const_cast<Sm90Arguments*>(&arguments)};
+  check(cudaLaunchKernelExC(&launch_config, function, parameters), "starting the Hopper kernel");
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,44 @@
+// What every launch of the Hopper kernel does alike: a plan in the kernel's orientation, the shapes
+// of tensor maps, and the start itself.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "cuda/launch.hpp"
+#include "cuda/sm90_kernels.hpp"
+#include "cuda/tensor_map.hpp"
+
+namespace tessera::cuda {
+
+// A plan as its kernel sees it: wgmma's M runs along the rows of `groups`, which are the caller's
+// products or, transposed, Cᵀ = Bᵀ·Aᵀ.
+struct Sm90Launch {
+  const Sm90Kernel& kernel;
+  Sm90Config config;
+  bool transposed;
+  std::vector<GemmShape> shapes;
+};
+
+// Throws Error(unsupported) where this build has no such kernel.
+Sm90Launch resolve(const Plan& plan);
+
+// `group_bytes` are records of groups in device memory.
+WorkspaceLayout sm90_layout(const Sm90Launch& launch, const Partition& partition,
+                            std::int64_t tiles, std::size_t group_bytes);
+
+// The fix-up's share of a header.
+void use_workspace(Sm90Header& header, const WorkspaceLayout& layout, std::byte* workspace);
+
+TensorMapRequest operand_map(const ConstMatrixView& view, const OperandTile& tile,
+                             bool k_is_columns);
+TensorMapRequest store_map(const MatrixView& c, const StoreBox& box);
+
+// The axis of a bias in the kernel's orientation.
+BiasAxis turned(BiasAxis axis, bool transposed);
+
+void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_t stream);
+
+}  // namespace tessera::cuda
