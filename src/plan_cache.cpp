@@ -34,19 +34,6 @@ Machine machine_of(int device) {
   return machine;
 }
 
-// Asking what a machine is takes far longer than planning for it. Neither list nor its machines
-// ever go.
-const Machine& machine_of_calls(int device) {
-  static const Machine host = machine_of(kHost);
-  if (device == kHost) return host;
-  static auto* const devices = new std::map<int, Machine>;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  const auto found = devices->find(device);
-  return found != devices->end() ? found->second
-                                 : devices->emplace(device, machine_of(device)).first->second;
-}
-
 PlanCache& shared_cache() {
   // Never destroyed: calls may come from other objects' destructors at exit.
   static auto* const cache = new PlanCache(static_cast<std::size_t>(
@@ -74,6 +61,19 @@ struct Recent {
 };
 
 }  // namespace
+
+// Asking what a machine is takes far longer than planning for it. Neither list nor its machines
+// ever go.
+const Machine& machine_of_calls(int device) {
+  static const Machine host = machine_of(kHost);
+  if (device == kHost) return host;
+  static auto* const devices = new std::map<int, Machine>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto found = devices->find(device);
+  return found != devices->end() ? found->second
+                                 : devices->emplace(device, machine_of(device)).first->second;
+}
 
 ProblemKey ProblemKey::of(const Problem& p) {
   return {kHost, p.types, p.groups, p.a, p.b, p.c, p.alpha, p.beta, p.epilogue};

@@ -67,6 +67,9 @@ class PlanCache {
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_hash_;
 };
 
+// The machine that calls on a device plan for: asked once, kept for ever.
+const Machine& machine_of_calls(int device);
+
 // How a call came by its plan.
 enum class PlanOrigin { made, shared, recent };
 

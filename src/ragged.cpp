@@ -60,12 +60,16 @@ void check_products(const ConstBatchView& a, const ConstBatchView& b, const Batc
 
 // ---- One function per door ----
 
-std::vector<Operands> list(const RaggedRows& rows, const IndexArray& offsets, BiasAxis bias) {
-  const std::int64_t groups = rows.b.groups;
+void check(const RaggedRows& rows, BiasAxis bias) {
   check_group_stride("B", rows.b.group_stride);
   require_equal("A", "as many rows as C", rows.c.rows, rows.a.rows,
                 "pass both for all groups together");
-  check_bias(rows.bias, bias, groups, {0, rows.c.cols, 0}, false);
+  check_bias(rows.bias, bias, rows.b.groups, {0, rows.c.cols, 0}, false);
+}
+
+std::vector<Operands> list(const RaggedRows& rows, const IndexArray& offsets, BiasAxis bias) {
+  check(rows, bias);
+  const std::int64_t groups = rows.b.groups;
   const GroupSizes sizes = read_segments(SizeSource::row_segments, offsets, groups,
                                          {rows.c.rows, rows.c.cols, rows.a.cols});
   std::vector<Operands> products;
@@ -79,11 +83,15 @@ std::vector<Operands> list(const RaggedRows& rows, const IndexArray& offsets, Bi
   return products;
 }
 
-std::vector<Operands> list(const MaskedRows& masked, const IndexArray& counts, BiasAxis bias) {
+void check(const MaskedRows& masked, BiasAxis bias) {
   check_products(masked.a, masked.b, masked.c);
   require_equal("A", "as many rows in each group as C", masked.c.rows, masked.a.rows,
                 "pass both with the same capacity");
   check_bias(masked.bias, bias, masked.c.groups, {0, masked.c.cols, 0}, false);
+}
+
+std::vector<Operands> list(const MaskedRows& masked, const IndexArray& counts, BiasAxis bias) {
+  check(masked, bias);
   const GroupSizes sizes =
       read_counts(counts, masked.c.groups, {masked.c.rows, masked.c.cols, masked.a.cols});
   std::vector<Operands> products;
@@ -97,12 +105,16 @@ std::vector<Operands> list(const MaskedRows& masked, const IndexArray& counts, B
   return products;
 }
 
-std::vector<Operands> list(const RaggedK& depth, const IndexArray& offsets, BiasAxis bias) {
-  const std::int64_t groups = depth.c.groups;
+void check(const RaggedK& depth, BiasAxis bias) {
   check_group_stride("C", depth.c.group_stride);
   require_equal("B", "as many rows as A has columns", depth.a.cols, depth.b.rows,
                 "pass both for all groups together");
-  check_bias(depth.bias, bias, groups, {depth.c.rows, depth.c.cols, 0}, true);
+  check_bias(depth.bias, bias, depth.c.groups, {depth.c.rows, depth.c.cols, 0}, true);
+}
+
+std::vector<Operands> list(const RaggedK& depth, const IndexArray& offsets, BiasAxis bias) {
+  check(depth, bias);
+  const std::int64_t groups = depth.c.groups;
   const GroupSizes sizes = read_segments(SizeSource::depth_segments, offsets, groups,
                                          {depth.c.rows, depth.c.cols, depth.a.cols});
   std::vector<Operands> products;
@@ -116,9 +128,13 @@ std::vector<Operands> list(const RaggedK& depth, const IndexArray& offsets, Bias
   return products;
 }
 
-std::vector<Operands> list(const StridedBatch& batch, BiasAxis bias) {
+void check(const StridedBatch& batch, BiasAxis bias) {
   check_products(batch.a, batch.b, batch.c);
   check_bias(batch.bias, bias, batch.c.groups, {batch.c.rows, batch.c.cols, 0}, true);
+}
+
+std::vector<Operands> list(const StridedBatch& batch, BiasAxis bias) {
+  check(batch, bias);
   std::vector<Operands> products;
   products.reserve(static_cast<std::size_t>(std::max<std::int64_t>(0, batch.c.groups)));
   for (std::int64_t group = 0; group < batch.c.groups; ++group) {
@@ -145,15 +161,19 @@ void check_majors(const PointerArray& array) {
   }
 }
 
-std::vector<Operands> list(const PointerArray& array, BiasAxis bias) {
+void check(const PointerArray& array, BiasAxis bias) {
   check_majors(array);
-  const GroupSizes sizes = read_sizes(array);
   const bool has_pointers = array.a != nullptr && array.b != nullptr && array.c != nullptr &&
                             (bias == BiasAxis::none || array.bias != nullptr);
-  if (sizes.groups > 0 && !has_pointers) {
-    fail_argument("a, b, c and bias", "point to " + std::to_string(sizes.groups) + " pointers",
+  if (array.groups > 0 && !has_pointers) {
+    fail_argument("a, b, c and bias", "point to " + std::to_string(array.groups) + " pointers",
                   "a null pointer", "pass an array of pointers for each operand in use");
   }
+}
+
+std::vector<Operands> list(const PointerArray& array, BiasAxis bias) {
+  check(array, bias);
+  const GroupSizes sizes = read_sizes(array);
   const IndexList lda = list_of(array.lda);
   const IndexList ldb = list_of(array.ldb);
   const IndexList ldc = list_of(array.ldc);
@@ -191,6 +211,11 @@ std::int64_t group_count(const RaggedProducts& products) {
 }
 
 }  // namespace
+
+void check_views(const RaggedProducts& products, BiasAxis bias) {
+  check_groups(group_count(products));
+  std::visit([&](const auto& door) { check(door, bias); }, products);
+}
 
 std::vector<Operands> products_of(const RaggedProducts& products, const Epilogue& epilogue) {
   struct List {

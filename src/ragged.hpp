@@ -1,5 +1,5 @@
 // Products whose sizes stand in arrays, as the list of products that they are. The host reads the
-// arrays here, so this serves the CPU alone.
+// arrays here, so this serves the CPU alone; ragged_device.hpp is for GPUs.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,9 @@
 #include "tessera/grouped.hpp"
 
 namespace tessera {
+
+// That views go together, whatever the sizes. Throws Error(invalid_argument).
+void check_views(const RaggedProducts& products, BiasAxis bias);
 
 // With the sizes found. Throws Error(invalid_argument) for views that do not go together, and for
 // the first size that breaks a rule; what describe checks of each product is left to it.

@@ -1,26 +1,22 @@
 // The public calls of grouped.hpp. On the CPU the sizes are read here, at once: the products become
 // a list, and go the way of grouped_gemm (api.cpp). Next hop: ragged.cpp for the list, backend.cpp
-// for the run.
+// for the run; ragged_device.cpp where the sizes lie in a GPU's memory.
 #include <memory>
 #include <string>
 #include <variant>
 
 #include "backend.hpp"
+#include "core/invalid_argument.hpp"
+#include "cuda/run.hpp"
 #include "dispatch_line.hpp"
 #include "ragged.hpp"
+#include "ragged_device.hpp"
 #include "tessera/error.hpp"
 #include "tessera/grouped.hpp"
 #include "tessera/log.hpp"
 
 namespace tessera {
 namespace {
-
-[[noreturn]] void refuse_device(const char* argument) {
-  throw Error(ErrorCode::unsupported, argument,
-              "be the host where sizes stand in arrays: no CUDA kernel reads them yet",
-              "a CUDA device",
-              "copy the sizes to the host and pass one product per group to grouped_gemm");
-}
 
 bool is_uniform(const RaggedProducts& products) {
   return std::holds_alternative<StridedBatch>(products);
@@ -34,7 +30,15 @@ void ragged_gemm(double alpha, const RaggedProducts& products, double beta,
     grouped_gemm(alpha, products_of(products, epilogue), beta, epilogue, options);
     return;
   }
-  if (options.device != kHost) refuse_device("options.device");
+  if (options.device != kHost) {
+    const DeviceProducts device = device_products(products, alpha, beta, epilogue);
+    const std::shared_ptr<const Plan> plan = find_or_make_device_plan(device, options.device);
+    if (is_logged(LogTopic::dispatch)) {
+      log_line(dispatch_line("ragged_gemm", *plan, "this thread's"));
+    }
+    run_on_device(*plan, device, options);
+    return;
+  }
   const std::vector<Operands> groups = products_of(products, epilogue);
   const Problem problem = describe(groups, alpha, beta, epilogue);
   const FoundPlan found = find_or_make_plan(ProblemKey::of(problem), PlanKeeping::this_thread);
@@ -47,7 +51,9 @@ void ragged_gemm(double alpha, const RaggedProducts& products, double beta,
 Plan make_ragged_plan(const RaggedProducts& products, double alpha, double beta,
                       const Epilogue& epilogue, const Machine& machine,
                       const PlanOptions& options) {
-  if (machine.kind == MachineKind::gpu && !is_uniform(products)) refuse_device("machine");
+  if (machine.kind == MachineKind::gpu && !is_uniform(products)) {
+    return make_device_plan(products, alpha, beta, epilogue, machine, options);
+  }
   return make_plan(expected_problem(products, alpha, beta, epilogue), machine, options);
 }
 
@@ -57,7 +63,14 @@ void run_ragged(const Plan& plan, const RaggedProducts& products, const RunOptio
     run(plan, products_of(products, planned.epilogue), options);
     return;
   }
-  if (plan.machine.kind == MachineKind::gpu) refuse_device("plan.machine");
+  if (plan.machine.kind == MachineKind::gpu) {
+    if (is_logged(LogTopic::dispatch)) {
+      log_line(dispatch_line("run_ragged", plan, "the caller's"));
+    }
+    run_on_device(plan, device_products(products, planned.alpha, planned.beta, planned.epilogue),
+                  options);
+    return;
+  }
   const std::vector<Operands> groups = products_of(products, planned.epilogue);
   Plan of_these = plan;
   of_these.problem = describe(groups, planned.alpha, planned.beta, planned.epilogue);
@@ -70,7 +83,7 @@ void run_ragged(const Plan& plan, const RaggedProducts& products, const RunOptio
 
 std::size_t ragged_workspace_bytes(const Plan& plan, const RaggedProducts& products) {
   if (is_uniform(products)) return workspace_bytes(plan);
-  if (plan.machine.kind == MachineKind::gpu) refuse_device("plan.machine");
+  if (plan.machine.kind == MachineKind::gpu) return device_workspace_bytes(plan, products);
   const Problem& planned = plan.problem;
   Plan worst = plan;
   worst.problem = expected_problem(products, planned.alpha, planned.beta, planned.epilogue);
@@ -78,6 +91,30 @@ std::size_t ragged_workspace_bytes(const Plan& plan, const RaggedProducts& produ
   // How many tiles of a hybrid are shared depends on the sizes; stream_k has room for any.
   if (worst.schedule.kind == ScheduleKind::hybrid) worst.schedule.kind = ScheduleKind::stream_k;
   return workspace_bytes(worst);
+}
+
+void check_sizes(const RunOptions& options) {
+  const cuda::DeviceFault found = cuda::take_fault(options);
+  const char* requirement = nullptr;
+  switch (found.fault) {
+    case SizeFault::none:
+      return;
+    case SizeFault::negative:
+      requirement = "be at least 0";
+      break;
+    case SizeFault::falls:
+      requirement = "end no earlier than it begins";
+      break;
+    case SizeFault::too_large:
+      requirement = "lie within the matrices' bounds";
+      break;
+    case SizeFault::misaligned:
+      requirement = "keep PointerArray::alignment";
+      break;
+  }
+  fail_argument("group " + std::to_string(found.group), requirement,
+                "a group that does not, in the device's memory",
+                "correct the sizes; nothing was written for them");
 }
 
 }  // namespace tessera

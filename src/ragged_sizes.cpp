@@ -56,7 +56,7 @@ IndexList list_of(const IndexArray& array) {
   return {array.data, array.type == IndexType::i64};
 }
 
-GroupSizes read_segments(SizeSource source, const IndexArray& offsets, std::int64_t groups,
+GroupSizes view_segments(SizeSource source, const IndexArray& offsets, std::int64_t groups,
                          const GemmShape& bound) {
   if (offsets.size != groups && offsets.size != groups + 1) {
     fail_argument("offsets",
@@ -65,13 +65,18 @@ GroupSizes read_segments(SizeSource source, const IndexArray& offsets, std::int6
                   std::to_string(offsets.size), kOffsetsRemedy);
   }
   check_memory("offsets", offsets);
-  const GroupSizes sizes{.source = source,
-                         .has_ends_only = offsets.size == groups,
-                         .groups = static_cast<std::int32_t>(groups),
-                         .bound_m = bound.m,
-                         .bound_n = bound.n,
-                         .bound_k = bound.k,
-                         .values = list_of(offsets)};
+  return {.source = source,
+          .has_ends_only = offsets.size == groups,
+          .groups = static_cast<std::int32_t>(groups),
+          .bound_m = bound.m,
+          .bound_n = bound.n,
+          .bound_k = bound.k,
+          .values = list_of(offsets)};
+}
+
+GroupSizes read_segments(SizeSource source, const IndexArray& offsets, std::int64_t groups,
+                         const GemmShape& bound) {
+  const GroupSizes sizes = view_segments(source, offsets, groups, bound);
   const std::int64_t length = source == SizeSource::row_segments ? bound.m : bound.k;
   for (std::int64_t group = 0; group < groups; ++group) {
     const SizeFault fault = sizes.fault(group);
@@ -80,14 +85,18 @@ GroupSizes read_segments(SizeSource source, const IndexArray& offsets, std::int6
   return sizes;
 }
 
-GroupSizes read_counts(const IndexArray& counts, std::int64_t groups, const GemmShape& bound) {
+GroupSizes view_counts(const IndexArray& counts, std::int64_t groups, const GemmShape& bound) {
   check_one_per_group("counts", counts, groups);
-  const GroupSizes sizes{.source = SizeSource::row_counts,
-                         .groups = static_cast<std::int32_t>(groups),
-                         .bound_m = bound.m,
-                         .bound_n = bound.n,
-                         .bound_k = bound.k,
-                         .values = list_of(counts)};
+  return {.source = SizeSource::row_counts,
+          .groups = static_cast<std::int32_t>(groups),
+          .bound_m = bound.m,
+          .bound_n = bound.n,
+          .bound_k = bound.k,
+          .values = list_of(counts)};
+}
+
+GroupSizes read_counts(const IndexArray& counts, std::int64_t groups, const GemmShape& bound) {
+  const GroupSizes sizes = view_counts(counts, groups, bound);
   for (std::int64_t group = 0; group < groups; ++group) {
     if (sizes.fault(group) == SizeFault::none) continue;
     fail_argument(
@@ -97,22 +106,26 @@ GroupSizes read_counts(const IndexArray& counts, std::int64_t groups, const Gemm
   return sizes;
 }
 
-GroupSizes read_sizes(const PointerArray& array) {
+GroupSizes view_sizes(const PointerArray& array) {
   check_one_per_group("m", array.m, array.groups);
   check_one_per_group("n", array.n, array.groups);
   check_one_per_group("k", array.k, array.groups);
   check_one_per_group("lda", array.lda, array.groups);
   check_one_per_group("ldb", array.ldb, array.groups);
   check_one_per_group("ldc", array.ldc, array.groups);
+  return {.source = SizeSource::each,
+          .groups = static_cast<std::int32_t>(array.groups),
+          .bound_m = array.bound.m,
+          .bound_n = array.bound.n,
+          .bound_k = array.bound.k,
+          .values = list_of(array.m),
+          .n_values = list_of(array.n),
+          .k_values = list_of(array.k)};
+}
+
+GroupSizes read_sizes(const PointerArray& array) {
   const GemmShape& bound = array.bound;
-  const GroupSizes sizes{.source = SizeSource::each,
-                         .groups = static_cast<std::int32_t>(array.groups),
-                         .bound_m = bound.m,
-                         .bound_n = bound.n,
-                         .bound_k = bound.k,
-                         .values = list_of(array.m),
-                         .n_values = list_of(array.n),
-                         .k_values = list_of(array.k)};
+  const GroupSizes sizes = view_sizes(array);
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     const SizeFault fault = sizes.fault(group);
     if (fault == SizeFault::none) continue;

@@ -6,10 +6,9 @@
 //   weights[g]
 //
 // The arrays are read when a call runs, where it runs; a plan knows only the bounds that the views
-// give (make_ragged_plan), so one plan serves any sizes. On the CPU everything here works. On a
-// CUDA device only StridedBatch does, whose sizes the host knows: the others throw
-// Error(unsupported), and grouped_gemm (tessera.hpp), with the sizes on the host, does the same
-// work there. docs/grouped.md has a complete example.
+// give (make_ragged_plan), so one plan serves any sizes. On a CUDA device the arrays lie in its
+// memory and the host never waits for them: a call may be captured in a graph and replayed with
+// other sizes. docs/grouped.md has a complete example.
 //
 // Start reading at src/ragged_api.cpp.
 #pragma once
@@ -150,11 +149,15 @@ struct PointerArray {
   Major a_major = Major::row;
   Major b_major = Major::row;
   Major c_major = Major::row;
-  // No product is larger; make_ragged_plan needs it.
+  // On a CUDA device: bytes of which every pointer of A and B and their leading dimensions (in
+  // bytes) are multiples. 16 lets kernels read them by the tensor memory accelerator; 0 promises
+  // nothing. A product that breaks the promise is a fault like a wrong size (check_sizes).
+  int alignment = 0;
+  // No product is larger; make_ragged_plan needs it on the CPU.
   GemmShape bound{kUnbounded, kUnbounded, kUnbounded};
 };
 
-// The uniform case: every product has the same size. Runs on CUDA devices, too.
+// The uniform case: every product has the same size.
 struct StridedBatch {
   ConstBatchView a;           // (G, M, K)
   ConstBatchView b;           // (G, K, N)
@@ -167,14 +170,16 @@ using RaggedProducts = std::variant<RaggedRows, MaskedRows, RaggedK, PointerArra
 // Plans and runs: on the CPU with the same bits as grouped_gemm on the products one by one, since
 // the plan is made for the sizes found. Such plans stay with the thread's last few and never fill
 // the process's cache. Throws Error before anything is written: invalid_argument for sizes that
-// break the rules above or do not fit the views, and whatever describe throws; unsupported on a
-// CUDA device.
+// break the rules above or do not fit the views, and whatever describe throws.
+//
+// On a CUDA device (RunOptions::device): the plan is make_ragged_plan's, and the work is queued on
+// the stream. Where sizes break the rules nothing is written; check_sizes says so.
 TESSERA_API void ragged_gemm(double alpha, const RaggedProducts& products, double beta,
                              const Epilogue& epilogue = {}, const RunOptions& options = {});
 
-// A plan for any sizes within the views. It is made for a total (T, or G·M_max) dealt evenly to the
-// groups; the sizes' memory is not read and may hold anything. problem.groups are the sizes it
-// assumes. Throws Error(unsupported) for a GPU's machine.
+// A plan for any sizes within the views; the sizes' memory is not read and may hold anything.
+// problem.groups are the sizes it assumes: on the CPU a total (T, or G·M_max) dealt evenly; on a
+// GPU shares like those of a flat Dirichlet distribution, the largest first.
 TESSERA_API Plan make_ragged_plan(const RaggedProducts& products, double alpha, double beta,
                                   const Epilogue& epilogue, const Machine& machine,
                                   const PlanOptions& options = {});
@@ -188,6 +193,11 @@ TESSERA_API void run_ragged(const Plan& plan, const RaggedProducts& products,
 
 // Bytes of RunOptions::workspace that run_ragged needs, whatever the sizes within the views.
 TESSERA_API std::size_t ragged_workspace_bytes(const Plan& plan, const RaggedProducts& products);
+
+// What the calls above found wrong with sizes in a CUDA device's memory, on the stream and with the
+// workspace of `options`, since this was last asked: throws Error(invalid_argument) that names the
+// group. The call that found it, and every replay of it, wrote nothing. Waits for the stream.
+TESSERA_API void check_sizes(const RunOptions& options);
 
 // The gated pair (SwiGLU with silu): C ← activation(A·B) ∘ (A·B_up), rounded to C once, for ragged
 // rows, masked rows or a strided batch; `up` has the shape and the type of their B. Floating-point

@@ -79,19 +79,20 @@ EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type) {
 }
 
 WorkspaceLayout layout_of(const Sm90Launch& launch, const Plan& plan, const GroupSizes& sizes) {
-  return sm90_layout(launch, roomiest_partition(plan.schedule), most_tiles(sizes, plan.tile),
+  return sm90_layout(launch, roomiest_partition(plan.schedule),
+                     most_tiles(sizes, line_tile(launch.config.tile, launch.transposed)),
                      Records<Sm90Task>::bytes(sizes.groups));
 }
 
 }  // namespace
 
-std::int64_t most_tiles(const GroupSizes& sizes, const TileConfig& tile) {
-  const std::int64_t across = ceil_div(sizes.bound_n, tile.block_n);
-  const std::int64_t down = ceil_div(sizes.bound_m, tile.block_m);
+std::int64_t most_tiles(const GroupSizes& sizes, const LineTile& tile) {
+  const std::int32_t rows = tile.is_turned ? tile.block_n : tile.block_m;
+  const std::int64_t across = ceil_div(sizes.bound_n, tile.is_turned ? tile.block_m : tile.block_n);
+  const std::int64_t down = ceil_div(sizes.bound_m, rows);
   if (sizes.source != SizeSource::row_segments) return sizes.groups * down * across;
   // A segment has at most one tile that is not full, and none without rows.
-  return across *
-         (sizes.bound_m / tile.block_m + std::min<std::int64_t>(sizes.groups, sizes.bound_m));
+  return across * (sizes.bound_m / rows + std::min<std::int64_t>(sizes.groups, sizes.bound_m));
 }
 
 Partition roomiest_partition(const Schedule& schedule) {
@@ -112,8 +113,9 @@ WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& siz
   const std::size_t slot_bytes =
       static_cast<std::size_t>(plan.tile.block_m) * static_cast<std::size_t>(plan.tile.block_n) *
       static_cast<std::size_t>(size_of(accumulator_of(plan.problem.types)));
-  return workspace_layout(roomiest_partition(plan.schedule), most_tiles(sizes, plan.tile), 1,
-                          slot_bytes, Records<GroupOperands>::bytes(sizes.groups));
+  return workspace_layout(roomiest_partition(plan.schedule),
+                          most_tiles(sizes, line_tile(plan.tile, false)), 1, slot_bytes,
+                          Records<GroupOperands>::bytes(sizes.groups));
 }
 
 void run_ragged_sm90(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,

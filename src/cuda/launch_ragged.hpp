@@ -5,11 +5,12 @@
 #include "cuda/device_groups.hpp"
 #include "cuda/kernel_launch.hpp"
 #include "cuda/launch.hpp"
+#include "schedule/group_line.hpp"
 
 namespace tessera::cuda {
 
-// The most tiles that sizes within their bounds can make, in the caller's orientation.
-std::int64_t most_tiles(const GroupSizes& sizes, const TileConfig& tile);
+// The most tiles that sizes within their bounds can make.
+std::int64_t most_tiles(const GroupSizes& sizes, const LineTile& tile);
 
 // A partition with room for every line: what its schedule asks of the workspace.
 Partition roomiest_partition(const Schedule& schedule);
