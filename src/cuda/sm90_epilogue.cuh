@@ -95,6 +95,8 @@ __device__ void store_by_element(float (&sums)[kColumns / 2], const EpilogueArgu
   const EpilogueScalars<float> scalars(epilogue);
   const bool dense_rows = group.c_col_stride == 1;
   auto* const staged = reinterpret_cast<float*>(tile.staging);
+  // The tile before may have left by TMA, which still reads the staging memory.
+  if (tile.lane == 0) ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>{});
   // Pairs of columns are permuted within a row, so that both directions avoid bank conflicts.
   const auto place = [](int row, int pair) {
     return row * kChunk + ((pair ^ (row % 8 * 4)) % (kChunk / 2)) * 2;
