@@ -1,4 +1,4 @@
-// The gated pair on the CPU: C ← activation(A·B) ∘ (A·B_up).
+// The gated pair, on the CPU (a GPU's is gated_device.cpp): C ← activation(A·B) ∘ (A·B_up).
 //
 // Both products of a slab of C go to scratch memory in the accumulator's type, the first with the
 // activation in its epilogue, and are multiplied from there, so that C is rounded once. Slabs keep
@@ -14,6 +14,7 @@
 #include "core/invalid_argument.hpp"
 #include "cpu/combine.hpp"
 #include "cpu/workspace.hpp"
+#include "gated_device.hpp"
 #include "ragged.hpp"
 #include "ragged_views.hpp"
 #include "tessera/error.hpp"
@@ -51,26 +52,22 @@ std::vector<Operands> list(const std::vector<Gated>& products,
   return operands;
 }
 
+template <class View>
+void check_up(const View& gate, const View& up) {
+  if (up.rows == gate.rows && up.cols == gate.cols && up.type == gate.type) return;
+  fail_argument("up",
+                "be " + shape_text(gate.rows, gate.cols) + " of " +
+                    std::string(name_of(gate.type)) + ", as B",
+                shape_text(up.rows, up.cols) + " of " + std::string(name_of(up.type)),
+                "pass the second weight of the pair");
+}
+
 void check(const std::vector<Gated>& products, const RunOptions& options) {
-  if (options.device != kHost) {
-    throw Error(ErrorCode::unsupported, "options.device",
-                "be the host: the gated pair has no CUDA kernel yet", "a CUDA device",
-                "compute A·B and A·B_up with grouped_gemm, and multiply them");
-  }
   if (options.trace != nullptr) {
     throw Error(ErrorCode::unsupported, "options.trace", "be null for a gated pair", "a trace",
                 "trace A·B and A·B_up with grouped_gemm");
   }
-  for (std::size_t group = 0; group < products.size(); ++group) {
-    const ConstMatrixView& gate = products[group].gate;
-    const ConstMatrixView& up = products[group].up;
-    if (up.rows == gate.rows && up.cols == gate.cols && up.type == gate.type) continue;
-    fail_argument("up",
-                  "be " + shape_text(gate.rows, gate.cols) + " of " +
-                      std::string(name_of(gate.type)) + ", as B of group " + std::to_string(group),
-                  shape_text(up.rows, up.cols) + " of " + std::string(name_of(up.type)),
-                  "pass the second weight of the pair");
-  }
+  for (const Gated& gated : products) check_up(gated.gate, gated.up);
   const Problem problem = describe(list(products, gate_of), 1.0, 0.0, {});
   describe(list(products, up_of), 1.0, 0.0, {});
   if (!products.empty() && accumulator_of(problem.types) == ElementType::i32) {
@@ -173,6 +170,27 @@ void run_gated(const std::vector<Gated>& products, Activation activation,
   }
 }
 
+struct WeightsOf {
+  ConstBatchView operator()(const RaggedRows& rows) const { return rows.b; }
+  ConstBatchView operator()(const MaskedRows& masked) const { return masked.b; }
+  ConstBatchView operator()(const StridedBatch& batch) const { return batch.b; }
+  ConstBatchView operator()(const RaggedK&) const { return {}; }
+  ConstBatchView operator()(const PointerArray&) const { return {}; }
+};
+
+void check_group_count(const ConstBatchView& up, std::int64_t groups) {
+  if (up.groups == groups) return;
+  fail_argument("up", "have one matrix per group, " + std::to_string(groups),
+                std::to_string(up.groups), "pass the second weight of every group");
+}
+
+ConstBatchView batch_of_one(const ConstMatrixView& view) {
+  return {view.data, 1, view.rows, view.cols, 0, view.row_stride, view.col_stride, view.type};
+}
+BatchView batch_of_one(const MatrixView& view) {
+  return {view.data, 1, view.rows, view.cols, 0, view.row_stride, view.col_stride, view.type};
+}
+
 }  // namespace
 
 void gated_gemm(const RaggedProducts& products, const ConstBatchView& up, Activation activation,
@@ -182,11 +200,16 @@ void gated_gemm(const RaggedProducts& products, const ConstBatchView& up, Activa
                   std::holds_alternative<RaggedK>(products) ? "ragged k" : "a pointer array",
                   "multiply the two results afterwards");
   }
-  const std::vector<Operands> gates = products_of(products, {});
-  if (up.groups != static_cast<std::int64_t>(gates.size())) {
-    fail_argument("up", "have one matrix per group, " + std::to_string(gates.size()),
-                  std::to_string(up.groups), "pass the second weight of every group");
+  if (options.device != kHost) {
+    const ConstBatchView gate = std::visit(WeightsOf{}, products);
+    check_views(products, BiasAxis::none);
+    check_group_count(up, gate.groups);
+    check_up(gate, up);
+    gated_on_device(products, up, activation, options);
+    return;
   }
+  const std::vector<Operands> gates = products_of(products, {});
+  check_group_count(up, static_cast<std::int64_t>(gates.size()));
   std::vector<Gated> gated;
   gated.reserve(gates.size());
   for (std::size_t group = 0; group < gates.size(); ++group) {
@@ -198,7 +221,13 @@ void gated_gemm(const RaggedProducts& products, const ConstBatchView& up, Activa
 
 void gated_gemm(ConstMatrixView a, ConstMatrixView gate, ConstMatrixView up, MatrixView c,
                 Activation activation, const RunOptions& options) {
-  run_gated({{a, gate, up, c}}, activation, options);
+  if (options.device == kHost) {
+    run_gated({{a, gate, up, c}}, activation, options);
+    return;
+  }
+  check_up(gate, up);
+  gated_on_device(StridedBatch{batch_of_one(a), batch_of_one(gate), batch_of_one(c), {}},
+                  batch_of_one(up), activation, options);
 }
 
 }  // namespace tessera

@@ -10,7 +10,6 @@
 
 #include "core/catalogue.hpp"
 #include "core/invalid_argument.hpp"
-#include "cuda/run.hpp"
 #include "plan_cache.hpp"
 #include "ragged.hpp"
 #include "ragged_sizes.hpp"
@@ -341,9 +340,10 @@ std::shared_ptr<const Plan> find_or_make_device_plan(const DeviceProducts& devic
   return place.plan;
 }
 
-void run_on_device(const Plan& plan, const DeviceProducts& device, const RunOptions& options) {
+const cuda::DeviceLine* run_on_device(const Plan& plan, const DeviceProducts& device,
+                                      const RunOptions& options) {
   check_fits(plan, device);
-  cuda::run_ragged_plan(plan, device.groups, device.bias_type, options);
+  return cuda::run_ragged_plan(plan, device.groups, device.bias_type, options);
 }
 
 std::size_t device_workspace_bytes(const Plan& plan, const RaggedProducts& products) {

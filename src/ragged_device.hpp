@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cuda/device_groups.hpp"
+#include "cuda/run.hpp"
 #include "tessera/grouped.hpp"
 
 namespace tessera {
@@ -30,8 +31,10 @@ Plan make_device_plan(const RaggedProducts& products, double alpha, double beta,
 // The same, kept by the calling thread for the next call with the same views.
 std::shared_ptr<const Plan> find_or_make_device_plan(const DeviceProducts& products, int device);
 
-// Throws Error(invalid_argument) where the views are not those of the plan.
-void run_on_device(const Plan& plan, const DeviceProducts& products, const RunOptions& options);
+// Returns what run_ragged_plan does. Throws Error(invalid_argument) where the views are not those
+// of the plan.
+const cuda::DeviceLine* run_on_device(const Plan& plan, const DeviceProducts& products,
+                                      const RunOptions& options);
 
 std::size_t device_workspace_bytes(const Plan& plan, const RaggedProducts& products);
 

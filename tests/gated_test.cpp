@@ -178,7 +178,6 @@ TEST(Gated, RefusesWhatItCannotDo) {
     EXPECT_EQ(pair.c.bytes(), pair.before.bytes());
   };
   ConstBatchView up = stack_of(pair.up, 2);
-  refuses(ErrorCode::unsupported, rows, up, {.device = 0});
   refuses(ErrorCode::invalid_argument, RaggedK{}, up);
   refuses(ErrorCode::invalid_argument, PointerArray{}, up);
   up.cols = 7;

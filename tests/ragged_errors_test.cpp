@@ -190,23 +190,6 @@ TEST(RaggedErrors, PointerArraysThatAreNotThere) {
   e.refuses_sizes({"k", "one number per group, 2", "given 0"}, array);
 }
 
-TEST(RaggedErrors, CudaDevicesAreToldWhatToDo) {
-  Experts e;
-  const Plan plan = make_ragged_plan(e.rows(), 1, 0, {}, host_machine());
-  Plan for_gpu = plan;
-  for_gpu.machine = machine_by_name("h200");
-  const std::vector<std::string> words = {"no CUDA kernel", "grouped_gemm"};
-  e.refuses(ErrorCode::unsupported, words, [&] { ragged_gemm(1, e.rows(), 0, {}, {.device = 0}); });
-  e.refuses(ErrorCode::unsupported, words,
-            [&] { ragged_gemm(1, e.masked(), 0, {}, {.device = 0}); });
-  e.refuses(ErrorCode::unsupported, words,
-            [&] { ragged_gemm(1, e.depth(), 0, {}, {.device = 0}); });
-  e.refuses(ErrorCode::unsupported, words, [&] { run_ragged(for_gpu, e.rows()); });
-  e.refuses(ErrorCode::unsupported, words, [&] { ragged_workspace_bytes(for_gpu, e.rows()); });
-  e.refuses(ErrorCode::unsupported, words,
-            [&] { make_ragged_plan(e.rows(), 1, 0, {}, machine_by_name("h200")); });
-}
-
 TEST(RaggedErrors, PlansForOtherProducts) {
   Experts e;
   const Plan plan = make_ragged_plan(e.rows(), 1, 0, {}, host_machine());

@@ -201,7 +201,8 @@ TESSERA_API void check_sizes(const RunOptions& options);
 
 // The gated pair (SwiGLU with silu): C ← activation(A·B) ∘ (A·B_up), rounded to C once, for ragged
 // rows, masked rows or a strided batch; `up` has the shape and the type of their B. Floating-point
-// types; no bias is applied. CPU only so far; a CUDA device throws Error(unsupported).
+// types; no bias is applied. RunOptions::workspace is not used: the CPU keeps scratch memory per
+// thread; on a CUDA device it is allocated and freed in the stream's order, which a graph captures.
 TESSERA_API void gated_gemm(const RaggedProducts& products, const ConstBatchView& up,
                             Activation activation = Activation::silu,
                             const RunOptions& options = {});

@@ -118,8 +118,8 @@ WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& siz
                           Records<GroupOperands>::bytes(sizes.groups));
 }
 
-void run_ragged_sm90(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
-                     const RunOptions& options) {
+const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
+                                  ElementType bias_type, const RunOptions& options) {
   const Sm90Launch launch = resolve(plan);
   const Problem& problem = plan.problem;
   const WorkspaceLayout layout = layout_of(launch, plan, groups.sizes);
@@ -157,10 +157,12 @@ void run_ragged_sm90(const Plan& plan, const DeviceGroups& groups, ElementType b
   header.tasks = records.records;
   header.line = records.line;
   start(launch, arguments, stream);
+  return records.line;
 }
 
-void run_ragged_general(const CudaKernel& kernel, const Plan& plan, const DeviceGroups& groups,
-                        ElementType bias_type, const RunOptions& options) {
+const DeviceLine* run_ragged_general(const CudaKernel& kernel, const Plan& plan,
+                                     const DeviceGroups& groups, ElementType bias_type,
+                                     const RunOptions& options) {
   const Problem& problem = plan.problem;
   const WorkspaceLayout layout = general_ragged_workspace(plan, groups.sizes);
   std::byte* const workspace = workspace_for(layout, options);
@@ -188,6 +190,7 @@ void run_ragged_general(const CudaKernel& kernel, const Plan& plan, const Device
   arguments.operands = records.records;
   arguments.line = records.line;
   check(kernel.launch(request), "starting the general kernel");
+  return records.line;
 }
 
 }  // namespace tessera::cuda

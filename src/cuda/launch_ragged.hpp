@@ -18,9 +18,11 @@ Partition roomiest_partition(const Schedule& schedule);
 WorkspaceLayout sm90_ragged_workspace(const Plan& plan, const GroupSizes& sizes);
 WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& sizes);
 
-void run_ragged_sm90(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
-                     const RunOptions& options);
-void run_ragged_general(const CudaKernel& kernel, const Plan& plan, const DeviceGroups& groups,
-                        ElementType bias_type, const RunOptions& options);
+// Each returns where the line will be.
+const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
+                                  ElementType bias_type, const RunOptions& options);
+const DeviceLine* run_ragged_general(const CudaKernel& kernel, const Plan& plan,
+                                     const DeviceGroups& groups, ElementType bias_type,
+                                     const RunOptions& options);
 
 }  // namespace tessera::cuda

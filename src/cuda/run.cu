@@ -37,15 +37,14 @@ std::size_t workspace_bytes(const Plan& plan) {
                                             : sm90_workspace(plan).bytes;
 }
 
-void run_ragged_plan(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
-                     const RunOptions& options) {
-  if (groups.sizes.groups == 0) return;
+const DeviceLine* run_ragged_plan(const Plan& plan, const DeviceGroups& groups,
+                                  ElementType bias_type, const RunOptions& options) {
+  if (groups.sizes.groups == 0) return nullptr;
   const ProfilerRange range(plan.kernel.c_str());
   if (const CudaKernel* const general = general_kernel_of(plan)) {
-    run_ragged_general(*general, plan, groups, bias_type, options);
-  } else {
-    run_ragged_sm90(plan, groups, bias_type, options);
+    return run_ragged_general(*general, plan, groups, bias_type, options);
   }
+  return run_ragged_sm90(plan, groups, bias_type, options);
 }
 
 std::size_t ragged_workspace_bytes(const Plan& plan, const GroupSizes& sizes) {

@@ -16,9 +16,13 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
 
 std::size_t workspace_bytes(const Plan& plan);
 
-// The same for products whose sizes stand in device memory. The rules' views fit the plan.
-void run_ragged_plan(const Plan& plan, const DeviceGroups& groups, ElementType bias_type,
-                     const RunOptions& options);
+struct DeviceLine;
+
+// The same for products whose sizes stand in device memory. The rules' views fit the plan. Returns
+// where the line will be that the device makes of them, until the workspace's next launch; null
+// where there is no group.
+const DeviceLine* run_ragged_plan(const Plan& plan, const DeviceGroups& groups,
+                                  ElementType bias_type, const RunOptions& options);
 std::size_t ragged_workspace_bytes(const Plan& plan, const GroupSizes& sizes);
 
 // What the launches on the options' stream and workspace found wrong with sizes since this was last

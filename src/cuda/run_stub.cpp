@@ -1,6 +1,7 @@
 // The CUDA backend of a build without CUDA: links everywhere, and says what is missing.
 #include "cuda/device_machine.hpp"
 #include "cuda/device_memory.hpp"
+#include "cuda/gated_combine.hpp"
 #include "cuda/run.hpp"
 #include "tessera/error.hpp"
 
@@ -23,7 +24,12 @@ std::size_t workspace_bytes(const Plan&) {
   fail();
 }
 
-void run_ragged_plan(const Plan&, const DeviceGroups&, ElementType, const RunOptions&) {
+const DeviceLine* run_ragged_plan(const Plan&, const DeviceGroups&, ElementType,
+                                  const RunOptions&) {
+  fail();
+}
+
+void combine_gated(const GatedCombine&, const RunOptions&) {
   fail();
 }
 

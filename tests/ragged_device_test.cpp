@@ -1,0 +1,179 @@
+// What the host prepares for sizes in a GPU's memory: rules from which the device makes the
+// operands that the CPU would have listed, and plans that read no sizes. No GPU is needed.
+#include "ragged_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "ragged.hpp"
+#include "tessera/grouped.hpp"
+
+namespace tessera {
+namespace {
+
+using enum ElementType;
+
+// 3 groups over 12 rows, N = 16, K = 8.
+struct Experts {
+  std::vector<std::uint16_t> a = std::vector<std::uint16_t>(12 * 8);
+  std::vector<std::uint16_t> b = std::vector<std::uint16_t>(3 * 8 * 16);
+  std::vector<std::uint16_t> c = std::vector<std::uint16_t>(12 * 16);
+  std::vector<std::uint16_t> wide_c = std::vector<std::uint16_t>(3 * 8 * 16);
+  std::vector<std::uint16_t> bias = std::vector<std::uint16_t>(3 * 16);
+  std::vector<std::int64_t> offsets = {1, 4, 4, 11};
+  std::vector<std::int32_t> counts = {4, 0, 2};
+  std::vector<std::int64_t> m = {3, 0, 12}, n = {16, 5, 1}, k = {8, 8, 0}, ld = {16, 16, 17};
+  std::vector<const void*> pa = {a.data(), nullptr, a.data() + 8};
+  std::vector<const void*> pb = {b.data(), b.data(), nullptr};
+  std::vector<void*> pc = {c.data(), nullptr, c.data() + 5};
+
+  template <class T>
+  static auto matrix(T& values, std::int64_t rows, std::int64_t cols) {
+    return MatrixView{values.data(), rows, cols, cols, 1, bf16};
+  }
+  template <class T>
+  static BatchView stack(T& values, std::int64_t rows, std::int64_t cols) {
+    return {values.data(), 3, rows, cols, rows * cols, cols, 1, bf16};
+  }
+
+  RaggedRows rows() {
+    return {matrix(a, 12, 8), index_array(offsets), stack(b, 8, 16), matrix(c, 12, 16),
+            matrix(bias, 3, 16)};
+  }
+  MaskedRows masked() {
+    return {stack(a, 4, 8), index_array(counts), stack(b, 8, 16), stack(c, 4, 16),
+            matrix(bias, 3, 16)};
+  }
+  RaggedK depth() {
+    return {ConstMatrixView(matrix(a, 12, 8)).transposed(), matrix(c, 12, 16), index_array(offsets),
+            stack(wide_c, 8, 16), matrix(bias, 3, 16)};
+  }
+  PointerArray array() {
+    PointerArray array;
+    array.groups = 3;
+    array.types = {bf16, bf16, bf16};
+    array.a = pa.data();
+    array.b = pb.data();
+    array.c = pc.data();
+    array.m = index_array(m);
+    array.n = index_array(n);
+    array.k = index_array(k);
+    array.lda = array.ldb = array.ldc = index_array(ld);
+    array.b_major = Major::column;
+    return array;
+  }
+};
+
+void expect_same(const cuda::GroupOperands& found, const cuda::GroupOperands& expected) {
+  EXPECT_EQ(found.m, expected.m);
+  EXPECT_EQ(found.n, expected.n);
+  EXPECT_EQ(found.k, expected.k);
+  if (found.m > 0 && found.n > 0) {
+    EXPECT_EQ(found.c, expected.c);
+    EXPECT_EQ(found.bias, expected.bias);
+    EXPECT_EQ(found.bias_stride, expected.bias_stride);
+  }
+  if (found.m > 0 && found.n > 0 && found.k > 0) {
+    EXPECT_EQ(found.a, expected.a);
+    EXPECT_EQ(found.b, expected.b);
+  }
+  EXPECT_EQ(found.a_row_stride, expected.a_row_stride);
+  EXPECT_EQ(found.a_col_stride, expected.a_col_stride);
+  EXPECT_EQ(found.b_row_stride, expected.b_row_stride);
+  EXPECT_EQ(found.b_col_stride, expected.b_col_stride);
+  EXPECT_EQ(found.c_row_stride, expected.c_row_stride);
+  EXPECT_EQ(found.c_col_stride, expected.c_col_stride);
+}
+
+TEST(RaggedDevice, RulesGiveTheOperandsOfTheList) {
+  Experts e;
+  const Epilogue with_bias{BiasAxis::column, Activation::none};
+  const std::vector<std::pair<RaggedProducts, Epilogue>> doors = {
+      {e.rows(), with_bias}, {e.masked(), with_bias}, {e.depth(), with_bias}, {e.array(), {}}};
+  for (const auto& [products, epilogue] : doors) {
+    SCOPED_TRACE(products.index());
+    const DeviceProducts device = device_products(products, 1, 0, epilogue);
+    const std::vector<Operands> list = products_of(products, epilogue);
+    ASSERT_EQ(device.groups.sizes.groups, static_cast<std::int32_t>(list.size()));
+    for (std::size_t g = 0; g < list.size(); ++g) {
+      SCOPED_TRACE(g);
+      cuda::GroupOperands expected = cuda::flatten(list[g]);
+      if (epilogue.bias == BiasAxis::none) {
+        expected.bias = device.groups.operands(static_cast<std::int64_t>(g)).bias;
+        expected.bias_stride = 1;
+      }
+      expect_same(device.groups.operands(static_cast<std::int64_t>(g)), expected);
+    }
+  }
+}
+
+TEST(RaggedDevice, PlansReadNoSizes) {
+  Experts e;
+  RaggedRows rows = e.rows();
+  rows.offsets.data = reinterpret_cast<const void*>(std::uintptr_t{64});
+  const Machine machine = machine_by_name("h200");
+  const Plan plan = make_ragged_plan(rows, 1, 0, {}, machine);
+  ASSERT_EQ(plan.problem.groups.size(), 3u);
+  std::int64_t sum = 0;
+  for (const GemmShape& shape : plan.problem.groups) sum += shape.m;
+  EXPECT_EQ(sum, 12);
+  EXPECT_GE(plan.problem.groups[0].m, plan.problem.groups[1].m);
+  EXPECT_GT(plan.problem.groups[1].m, plan.problem.groups[2].m);
+  EXPECT_NE(plan.schedule.kind, ScheduleKind::split_k);
+
+  PlanOptions options;
+  options.batch_invariant = true;
+  EXPECT_NO_THROW(make_ragged_plan(e.depth(), 1, 0, {}, machine, options));
+  EXPECT_NO_THROW(make_ragged_plan(e.masked(), 1, 0, {}, machine));
+  EXPECT_NO_THROW(make_ragged_plan(e.array(), 1, 0, {}, machine));
+}
+
+// TMA reads from multiples of 16 bytes: a segment of a dense k begins anywhere.
+TEST(RaggedDevice, AlignmentHoldsForEverySegment) {
+  Experts e;
+  const auto layouts = [&](const RaggedProducts& products) {
+    return device_products(products, 1, 0, {}).problem;
+  };
+  EXPECT_EQ(layouts(e.rows()).a.alignment, 16);
+  EXPECT_EQ(layouts(e.depth()).b.alignment, 32);
+  RaggedK dense = e.depth();
+  dense.a = ConstMatrixView{e.a.data(), 8, 12, 12, 1, bf16};
+  EXPECT_EQ(layouts(dense).a.alignment, 2);
+  RaggedRows columns = e.rows();
+  columns.a = ConstMatrixView{e.a.data(), 12, 8, 1, 16, bf16};
+  EXPECT_EQ(layouts(columns).a.alignment, 2);
+  PointerArray array = e.array();
+  EXPECT_EQ(layouts(array).a.alignment, 2);
+  array.alignment = 48;
+  EXPECT_EQ(layouts(array).a.alignment, 16);
+}
+
+TEST(RaggedDevice, RefusesViewsOfAnotherPlan) {
+  Experts e;
+  const Plan plan = make_ragged_plan(e.rows(), 1, 0, {}, machine_by_name("h200"));
+  const auto is_refused = [&](const RaggedProducts& products) {
+    try {
+      run_ragged(plan, products);
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::invalid_argument;
+    }
+    return false;
+  };
+  RaggedRows rows = e.rows();
+  rows.b.groups = 2;
+  rows.offsets.size = 3;
+  EXPECT_TRUE(is_refused(rows));
+  rows = e.rows();
+  rows.a.cols = rows.b.rows = 4;
+  EXPECT_TRUE(is_refused(rows));
+  rows = e.rows();
+  rows.a.row_stride = 9;
+  EXPECT_TRUE(is_refused(rows));
+  EXPECT_TRUE(is_refused(e.array()));
+}
+
+}  // namespace
+}  // namespace tessera
