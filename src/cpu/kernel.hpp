@@ -66,6 +66,43 @@ inline Finish sub_block(const Finish& finish, std::int64_t row, std::int64_t col
 
 }  // namespace
 
+// Cache lines one after another, of which the next is fetched in each step of k.
+struct LineRun {
+  const unsigned char* next = nullptr;
+  std::int64_t step = 0;  // bytes
+  std::int64_t left = 0;  // lines
+};
+
+// Part of a matrix that is needed soon and lies far away: the rows that are not fetched yet.
+struct FarRows {
+  const unsigned char* next = nullptr;
+  std::int64_t stride = 0;  // bytes
+  std::int64_t lines = 0;   // of each
+  std::int64_t left = 0;
+};
+
+// What the next blocks are packed from, or multiplied with where it lies, in the order of need; and
+// the row that is being fetched.
+struct LookAhead {
+  LineRun run;
+  FarRows b;
+  FarRows a;
+};
+
+namespace {
+
+// The next row's lines. Behind the last, one line again and again.
+[[gnu::always_inline]] inline LineRun next_run(LookAhead& ahead, const void* near) {
+  FarRows& rows = ahead.b.left > 0 ? ahead.b : ahead.a;
+  if (rows.left == 0) return {static_cast<const unsigned char*>(near), 0, std::int64_t{1} << 40};
+  const LineRun run{rows.next, 64, rows.lines};
+  rows.next += rows.stride;
+  --rows.left;
+  return run;
+}
+
+}  // namespace
+
 // sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
 struct BlockTask {
   std::int64_t rows = 0;
@@ -80,6 +117,7 @@ struct BlockTask {
   double alpha = 1;
   double beta = 0;  // 0 does not read the sum
   const Finish* finish = nullptr;
+  LookAhead* ahead = nullptr;  // fetched while this is multiplied; some instruction sets do not
 };
 
 struct KernelCode {

@@ -16,12 +16,16 @@
 namespace tessera::cpu {
 namespace {
 
+// How operands are read: from packed panels, or either of them where it lies; and whether B's last
+// vector is masked then, which takes a multiply-add's place: 2 % on Zen 4, 2026-11.
+enum class Reading { packed, strided, strided_edge };
+
 // Where a register tile finds its operands and leaves its sum.
 template <class Ops>
 struct MicroTask {
   const typename Ops::A* a;
   const typename Ops::B* b;
-  std::int64_t a_row = 0;  // strides in elements; used by the in-place kernels only
+  std::int64_t a_row = 0;  // strides in elements; used by strided reading only
   std::int64_t a_step = 0;
   std::int64_t b_step = 0;
   std::int64_t b_row = 0;  // from one k to the next
@@ -32,6 +36,7 @@ struct MicroTask {
   typename Ops::Acc alpha;
   typename Ops::Acc beta;
   typename Ops::Mask mask;  // of the last vector's columns
+  LookAhead* ahead = nullptr;
 };
 
 // Steps of k between fetching rows of C, and after the last.
@@ -45,7 +50,7 @@ constexpr int kColumnsAhead = 128;
 
 // One group of k, or what is left of one (`depth`), of a packed A and a B whose rows are
 // interleaved in registers.
-template <class Ops, int Rows, int Vectors>
+template <class Ops, int Rows, int Vectors, bool Edge>
 [[gnu::always_inline]] inline void add_interleaved(typename Ops::Vec (&sum)[Rows][Vectors],
                                                    typename Ops::Vec (&offset)[Vectors],
                                                    const typename Ops::A* a,
@@ -55,8 +60,8 @@ template <class Ops, int Rows, int Vectors>
 #pragma GCC unroll 4
   for (int v = 0; v < Vectors; ++v) {
     const auto* from = b + v * Ops::kLanes;
-    columns[v] = v == Vectors - 1 ? Ops::load_rows(from, b_row, depth, mask)
-                                  : Ops::load_rows(from, b_row, depth);
+    columns[v] = Edge && v == Vectors - 1 ? Ops::load_rows(from, b_row, depth, mask)
+                                          : Ops::load_rows(from, b_row, depth);
     if constexpr (Ops::kOffsetA) {
       offset[v] = Ops::multiply_add(offset[v], Ops::offset(), columns[v]);
     }
@@ -69,25 +74,42 @@ template <class Ops, int Rows, int Vectors>
   }
 }
 
-template <class Ops, int MR, int NV, int Rows, int Vectors, bool InPlace>
+template <class Ops, int MR, int NV, int Rows, int Vectors, Reading How>
 void micro(const MicroTask<Ops>& task) {
   using Vec = typename Ops::Vec;
   using BVec = typename Ops::BVec;
   constexpr int kLanes = Ops::kLanes;
   constexpr int kGroup = Ops::kGroup;
+  constexpr bool kStrided = How != Reading::packed;
+  constexpr bool kEdge = How == Reading::strided_edge;
   // Rows of B in place become groups of k in registers.
-  constexpr bool kInterleaves = InPlace && kGroup > 1;
+  constexpr bool kInterleaves = kStrided && kGroup > 1;
 
   // Copies, which the stores to C cannot change.
-  const auto* a = task.a;
   const auto* b = task.b;
   const std::int64_t groups = task.groups;
   const std::int64_t sum_stride = task.sum_stride;
   const typename Ops::Mask mask = task.mask;
   typename Ops::Acc* const sum_begin = task.sum;
-  const std::int64_t a_row = InPlace ? task.a_row : kGroup;
-  const std::int64_t a_step = InPlace ? task.a_step : MR * kGroup;
-  const std::int64_t b_step = InPlace ? task.b_step : NV * kLanes * kGroup;
+  const std::int64_t a_step = kStrided ? task.a_step : MR * kGroup;
+  const std::int64_t b_step = kStrided ? task.b_step : NV * kLanes * kGroup;
+  // Twelve rows' addresses do not fit the registers. Every fourth row's do, and the compiler, kept
+  // from seeing how they are related, finds the rows between by adding one, two or three strides.
+  constexpr bool kFarApart = kStrided && !kInterleaves;
+  constexpr int kQuads = kFarApart ? (Rows + 3) / 4 : 1;
+  const typename Ops::A* a[kQuads];
+  const std::int64_t a_row = task.a_row;
+  std::int64_t a_row3 = 3 * a_row;
+  if constexpr (kFarApart) asm("" : "+r"(a_row3));
+#pragma GCC unroll 4
+  for (int q = 0; q < kQuads; ++q) {
+    a[q] = task.a + 4 * q * a_row;
+    if constexpr (kFarApart) asm("" : "+r"(a[q]));
+  }
+  const auto row_of_a = [&](int r) __attribute__((always_inline)) {
+    if constexpr (!kFarApart) return a[0] + r * kGroup;
+    return a[r / 4] + (r % 4 == 3 ? a_row3 : r % 4 * a_row);
+  };
 
   Vec sum[Rows][Vectors];
 #pragma GCC unroll 16
@@ -108,31 +130,40 @@ void micro(const MicroTask<Ops>& task) {
   std::int64_t until = fetches ? groups - kFetchBefore : groups;
   const auto* c_row = sum_begin;
   int fetched = fetches ? 0 : Rows;
+  LineRun far = task.ahead->run;
   for (std::int64_t group = 0;;) {
 #pragma GCC unroll 1
-    for (; group < until; ++group, a += a_step, b += b_step) {
+    for (; group < until; ++group, b += b_step) {
+      __builtin_prefetch(far.next, 0, 2);
+      far.next += far.step;
+      if (--far.left <= 0) far = next_run(*task.ahead, task.a);
       if constexpr (kInterleaves) {
-        add_interleaved<Ops>(sum, offset, a, b, task.b_row, kGroup, mask);
+        add_interleaved<Ops, Rows, Vectors, kEdge>(sum, offset, a[0], b, task.b_row, kGroup, mask);
       } else {
         BVec columns[Vectors];
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) {
-          if constexpr (InPlace) {
-            if constexpr (Rows > 4) __builtin_prefetch(b + v * kLanes + kColumnsAhead);
-            columns[v] =
-                v == Vectors - 1 ? Ops::load_b(b + v * kLanes, mask) : Ops::load_b(b + v * kLanes);
+          constexpr int kBetween = kStrided ? kLanes : kLanes * kGroup;
+          if constexpr (kStrided && Rows > 4) {
+            __builtin_prefetch(b + v * kBetween + kColumnsAhead);
+          }
+          if constexpr (kEdge) {
+            columns[v] = v == Vectors - 1 ? Ops::load_b(b + v * kBetween, mask)
+                                          : Ops::load_b(b + v * kBetween);
           } else {
-            columns[v] = Ops::load_b(b + v * kLanes * kGroup);
+            columns[v] = Ops::load_b(b + v * kBetween);
           }
         }
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r) {
-          const auto row = Ops::broadcast(a + r * a_row);
+          const auto row = Ops::broadcast(row_of_a(r));
 #pragma GCC unroll 4
           for (int v = 0; v < Vectors; ++v)
             sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
         }
       }
+#pragma GCC unroll 4
+      for (int q = 0; q < kQuads; ++q) a[q] += a_step;
     }
     if (fetched == Rows) break;
 #pragma GCC unroll 4
@@ -143,9 +174,11 @@ void micro(const MicroTask<Ops>& task) {
                            : groups;
   }
 
+  task.ahead->run = far;
+
   if constexpr (kInterleaves) {
     if (task.rest > 0) {
-      add_interleaved<Ops>(sum, offset, a, b, task.b_row, task.rest, mask);
+      add_interleaved<Ops, Rows, Vectors, kEdge>(sum, offset, a[0], b, task.b_row, task.rest, mask);
     }
     if constexpr (Ops::kOffsetA) {
 #pragma GCC unroll 16
@@ -188,13 +221,13 @@ void micro(const MicroTask<Ops>& task) {
 }
 
 // All sizes of one register tile, by rows − 1 and vectors − 1.
-template <class Ops, int MR, int NV, bool InPlace>
+template <class Ops, int MR, int NV, Reading How>
 struct MicroTable {
   using Function = void (*)(const MicroTask<Ops>&);
 
   template <int Rows, std::size_t... V>
   static constexpr std::array<Function, NV> row(std::index_sequence<V...>) {
-    return {&micro<Ops, MR, NV, Rows, static_cast<int>(V) + 1, InPlace>...};
+    return {&micro<Ops, MR, NV, Rows, static_cast<int>(V) + 1, How>...};
   }
   template <std::size_t... R>
   static constexpr std::array<std::array<Function, NV>, MR> all(std::index_sequence<R...>) {
@@ -205,15 +238,17 @@ struct MicroTable {
 
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
 // the panels of A pass by.
-template <class Ops, int MR, int NV, bool InPlace>
+template <class Ops, int MR, int NV, bool Strided>
 void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   using Acc = typename Ops::Acc;
   constexpr int kWidth = NV * Ops::kLanes;
-  constexpr bool kInterleaves = InPlace && Ops::kGroup > 1;
+  constexpr bool kInterleaves = Strided && Ops::kGroup > 1;
   alignas(64) Acc register_tile[MR * kWidth];
+  LookAhead nothing_ahead;
 
   MicroTask<Ops> micro_task;
   micro_task.groups = padded_depth / Ops::kGroup;
+  micro_task.ahead = task.ahead != nullptr ? task.ahead : &nothing_ahead;
   micro_task.alpha = Ops::scalar(task.alpha);
   micro_task.beta = Ops::scalar(task.beta);
   // A packed operand is strided too, so that either may be read in place alone.
@@ -238,11 +273,16 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
       task.b.in_place ? kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B))
                       : task.b.panel_bytes;
 
+  constexpr Reading kWhole = Strided ? Reading::strided : Reading::packed;
+  constexpr Reading kEdge = Strided ? Reading::strided_edge : Reading::packed;
+  static constexpr std::array tables = {MicroTable<Ops, MR, NV, kWhole>::kFunctions,
+                                        MicroTable<Ops, MR, NV, kEdge>::kFunctions};
   for (std::int64_t col = 0; col < task.cols; col += kWidth, b_panel += panel_bytes_b) {
     const std::int64_t cols = task.cols - col < kWidth ? task.cols - col : kWidth;
     const int vectors = static_cast<int>((cols - 1) / Ops::kLanes);
     micro_task.mask = Ops::mask(static_cast<int>(cols) - vectors * Ops::kLanes);
     micro_task.b = reinterpret_cast<const typename Ops::B*>(b_panel);
+    const auto& functions = tables[Strided && task.b.in_place && cols % Ops::kLanes != 0];
 
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += MR, a_panel += panel_bytes_a) {
@@ -255,8 +295,7 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
         micro_task.sum = register_tile;
         micro_task.sum_stride = kWidth;
       }
-      MicroTable<Ops, MR, NV, InPlace>::kFunctions[static_cast<std::size_t>(rows - 1)]
-                                                  [static_cast<std::size_t>(vectors)](micro_task);
+      functions[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors)](micro_task);
       if (task.finish != nullptr) {
         finish_block<Acc>(sub_block(*task.finish, row, col), micro_task.sum, micro_task.sum_stride,
                           rows, cols);

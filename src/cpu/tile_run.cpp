@@ -1,6 +1,8 @@
 #include "cpu/tile_run.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "cpu/packed_layout.hpp"
 #include "schedule/fixup.hpp"
@@ -26,6 +28,32 @@ std::int64_t round_up(std::int64_t value, std::int64_t to) {
 const void* at(const ConstMatrixView& view, std::int64_t row, std::int64_t col) {
   return static_cast<const unsigned char*>(view.data) +
          (row * view.row_stride + col * view.col_stride) * size_of(view.type);
+}
+
+// Rows, or columns where those are dense; nothing where neither is.
+FarRows far_rows(const ConstMatrixView& view, std::int64_t row, std::int64_t col, std::int64_t rows,
+                 std::int64_t cols) {
+  constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
+  const bool by_rows = view.col_stride == 1;
+  if (!by_rows && view.row_stride != 1) return {};
+  const std::int64_t size = size_of(view.type);
+  const std::int64_t bytes = (by_rows ? cols : rows) * size;
+  const std::int64_t stride = (by_rows ? view.row_stride : view.col_stride) * size;
+  return {static_cast<const unsigned char*>(at(view, row, col)), stride,
+          (bytes + kLine - 1) / kLine, by_rows ? rows : cols};
+}
+
+// Whether the rows of a register tile find room side by side in the nearest cache, where they stay
+// while k runs along a line of each: its sets repeat every 4 KB and hold eight lines or more.
+bool rows_keep_apart(const ConstMatrixView& a, const KernelCode& code) {
+  constexpr std::int64_t kSetBytes = 4096;
+  constexpr int kMostInSet = 3;
+  std::array<int, kSetBytes / kCacheLine> in_set = {};
+  for (std::int64_t row = 0; row < code.mr; ++row) {
+    const std::int64_t offset = row * a.row_stride * size_of(a.type) & (kSetBytes - 1);
+    if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > kMostInSet) return false;
+  }
+  return true;
 }
 
 // A large B read in place comes in as a few long rows side by side, which the processor's
@@ -57,6 +85,12 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
   blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), code.mr);
 
+  const bool a_lies_along_k = product.a.col_stride == 1 && code.reads_in_place;
+  blocking.a_in_place = product.a_in_place || (a_lies_along_k && rows_keep_apart(product.a, code));
+  if (a_lies_along_k && !blocking.a_in_place) {
+    const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
+    blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
+  }
   blocking.keeps_b = product.c.rows > blocking.rows;
   const std::int64_t chunk = kChunkBytesOfB / (depth * code.packed_size_b) / code.nr * code.nr;
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
@@ -82,9 +116,12 @@ PanelSizes panel_sizes(const Launch& launch) {
     const Blocking blocking = blocking_of(launch, product);
     const std::int64_t block_cols = std::min(product.specs.c.block_cols, product.c.cols);
     const std::int64_t block_rows = std::min(product.specs.c.block_rows, product.c.rows);
-    if (launch.multiplies() && !product.a_in_place) {
+    if (launch.multiplies() && !blocking.a_in_place) {
       const std::int64_t panels = blocking.rows / code.mr;
-      sizes.a = std::max(sizes.a, line_up(panels * code.panel_bytes_a(blocking.depth)));
+      const std::int64_t bytes = blocking.copied_stride > 0
+                                     ? blocking.rows * blocking.copied_stride * code.packed_size_a
+                                     : panels * code.panel_bytes_a(blocking.depth);
+      sizes.a = std::max(sizes.a, line_up(bytes));
     }
     if (launch.multiplies() && !product.b_in_place && product.packed_b == nullptr) {
       const std::int64_t cols = blocking.keeps_b ? block_cols : std::min(block_cols, blocking.cols);
@@ -186,17 +223,32 @@ BlockOperand TileRunner::block_of_a(const WorkItem& item, const TileExtent& tile
   const KernelCode& code = *product_.code;
   const ConstMatrixView& a = product_.a;
   const std::int64_t k = iteration * product_.specs.a.block_cols;
-  if (product_.a_in_place) {
+  if (blocking_.a_in_place) {
     return {at(a, tile.row + first_row, k + from), true, a.row_stride, a.col_stride, 0};
   }
   const Held wanted{item.group, tile.row, iteration, first_row};
-  if (held_a_ != wanted) {
+  const bool is_held = held_a_ == wanted;
+  held_a_ = wanted;
+  if (blocking_.copied_stride > 0) {
+    if (!is_held) copy_rows(a, tile.row + first_row, k, rows, depth);
+    return {a_panels_ + from * code.packed_size_a, true, blocking_.copied_stride, 1, 0};
+  }
+  if (!is_held) {
     const PackingTime packing(clock_);
     code.pack_a({at(a, tile.row + first_row, k), rows, depth, a.row_stride, a.col_stride},
                 a_panels_);
-    held_a_ = wanted;
   }
   return {a_panels_ + from * code.mr * code.packed_size_a, false, 0, 0, code.panel_bytes_a(depth)};
+}
+
+void TileRunner::copy_rows(const ConstMatrixView& a, std::int64_t row, std::int64_t col,
+                           std::int64_t rows, std::int64_t depth) {
+  const PackingTime packing(clock_);
+  const std::int64_t size = product_.code->packed_size_a;
+  unsigned char* to = a_panels_;
+  for (std::int64_t r = 0; r < rows; ++r, to += blocking_.copied_stride * size) {
+    std::memcpy(to, at(a, row + r, col), static_cast<std::size_t>(depth * size));
+  }
 }
 
 // Columns of B over one block of k, packed unless they are held.
@@ -226,6 +278,39 @@ BlockOperand TileRunner::block_of_b(const TileExtent& tile, std::int64_t iterati
   return {panels, false, 0, 0, code.panel_bytes_b(depth)};
 }
 
+// What the blocks after this one are packed from, or read in place: the next piece of A, also of
+// the next k-block, and while B is read for the first time its next columns.
+void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
+                            std::int64_t row, std::int64_t col, bool reads_b) {
+  const std::int64_t block = product_.specs.a.block_cols;
+  const std::int64_t next_row = row + blocking_.rows;
+  const std::int64_t next_col = col + blocking_.cols;
+  const bool is_last_row = next_row >= tile.rows;
+  const std::int64_t k = iteration * block;
+  const std::int64_t next_k = k + block;
+  const bool is_last_k = iteration + 1 >= item.k_end;
+  const auto depth_at = [&](std::int64_t at) { return std::min(block, product_.depth() - at); };
+  const auto rows_at = [&](std::int64_t at) { return std::min(blocking_.rows, tile.rows - at); };
+  const auto cols_at = [&](std::int64_t at) { return std::min(blocking_.cols, tile.cols - at); };
+
+  if (col == 0) {
+    ahead_.a = {};
+    if (!is_last_row) {
+      ahead_.a = far_rows(product_.a, tile.row + next_row, k, rows_at(next_row), depth_at(k));
+    } else if (!is_last_k) {
+      ahead_.a = far_rows(product_.a, tile.row, next_k, rows_at(0), depth_at(next_k));
+    }
+  }
+  if (ahead_.run.step == 0) ahead_.run = {};
+  ahead_.b = {};
+  if (product_.packed_b != nullptr) return;
+  if (reads_b && next_col < tile.cols) {
+    ahead_.b = far_rows(product_.b, k, tile.col + next_col, depth_at(k), cols_at(next_col));
+  } else if (is_last_row && next_col >= tile.cols && !is_last_k) {
+    ahead_.b = far_rows(product_.b, next_k, tile.col, depth_at(next_k), cols_at(0));
+  }
+}
+
 // One MAC iteration of a tile.
 void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
                                 std::int64_t iteration, BlockTask task, const Finish& finish,
@@ -237,6 +322,8 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const std::int64_t sum_size = size_of(product_.code->accumulator);
   const Held wanted_b{item.group, tile.col, iteration, 0};
   const bool b_is_held = blocking_.keeps_b && held_b_ == wanted_b;
+  const bool looks_ahead = depth > 0 && depth <= blocking_.step && !product_.is_dots;
+  task.ahead = looks_ahead ? &ahead_ : nullptr;
   if (depth > 0 && !product_.b_in_place) held_b_ = blocking_.keeps_b ? wanted_b : Held{};
 
   for (std::int64_t from = 0; from == 0 || from < depth; from += blocking_.step) {
@@ -255,6 +342,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         if (sum != nullptr) task.sum = sum + (row * task.sum_stride + col) * sum_size;
         const Finish block_finish = sub_block(finish, row, col);
         task.finish = finishes_now ? &block_finish : nullptr;
+        if (looks_ahead) look_ahead(item, tile, iteration, row, col, row == 0 && !b_is_held);
         product_.code->multiply(task);
       }
     }

@@ -46,10 +46,18 @@ constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
 // Multiply-adds that a worker must have before it is worth waking: about 3 µs of them.
 constexpr double kWorthWaking = 131072;
 
-// Bytes of k that a packed micro-panel holds per row: 512 f32 values. Deeper, and a panel of nr
-// columns leaves L1; shallower, and C is updated more often: 2048³ in f32 takes 94 % of Zen 4's
-// peak with 512 and 92.5 % with 384, 2026-11.
-constexpr std::int64_t kPanelBytesPerRow = 2048;
+// Bytes of k that a packed micro-panel holds per row: 1024 f32 values. Deeper, and a panel of nr
+// columns and its rows of A leave little of L2 for what comes next; shallower, and C is updated
+// more often. Zen 4, 2026-11, GFLOP/s with this and with half of it: f32 1000³ 110.5 (109.0), 1025³
+// 109.2 (107.0), 2048³ 112.8 (111.6); f64 512³ 56.2 (55.1), 1000³ 56.2 (55.4), 1025³ 53.5 (52.2);
+// bf16 2048³ 224 (222). Bytes: 64×4096×4096 with 2048 355, with 1024 374, and 128×128×32768 399 and
+// 398.
+std::int64_t panel_bytes_per_row(ElementType type) {
+  return size_of(type) == 1 ? 2048 : 4096;
+}
+
+// A split leaves each piece at least so much of each row.
+constexpr std::int64_t kLeastSplitBytes = 2048;
 
 // Beyond this many rows or columns a wider tile amortises nothing more, while C falls out of cache.
 constexpr std::int64_t kWidestBlock = 4096;
@@ -66,8 +74,7 @@ std::int64_t pieces(std::int64_t size, std::int64_t block) {
 // k in equal blocks of about what a panel holds, in multiples of 4 (VNNI's depth); `splits` pieces
 // get equally many of them. A quarter more is better than one more pass over C: 1025³ in f32 takes
 // 2 % less in two blocks of 516 than in three of 344 (Zen 4, 2026-11).
-int choose_block_k(std::int64_t k, ElementType type, std::int64_t splits,
-                   std::int64_t bytes = kPanelBytesPerRow) {
+int choose_block_k(std::int64_t k, ElementType type, std::int64_t splits, std::int64_t bytes) {
   const std::int64_t most = (bytes + bytes / 4) / size_of(type);
   const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
   return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), 4);
@@ -187,8 +194,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
   };
   for (int across_k = 1; across_k <= workers; ++across_k) {
     if (workers % across_k != 0) continue;
-    // A split leaves each piece at least one full k-block.
-    if (across_k > 1 && shape.k < across_k * (kPanelBytesPerRow / size_of(kernel.a))) break;
+    if (across_k > 1 && shape.k < across_k * (kLeastSplitBytes / size_of(kernel.a))) break;
     const int in_plane = workers / across_k;
     for (int across_m = 1; across_m <= in_plane; ++across_m) {
       if (in_plane % across_m != 0) continue;
@@ -198,7 +204,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       TileConfig tile = kernel.tile;
       tile.block_m = choose_block(shape.m, across_m, tile.mr);
       tile.block_n = choose_block(shape.n, across_n, tile.nr);
-      tile.block_k = choose_block_k(shape.k, kernel.a, across_k);
+      tile.block_k = choose_block_k(shape.k, kernel.a, across_k, panel_bytes_per_row(kernel.a));
       tiles.add_variants(tile, workers);
     }
   }
@@ -219,7 +225,7 @@ void add_middling(Enumeration& tiles, int workers) {
     TileConfig tile = tiles.kernel.tile;
     tile.block_m = block_of(shape.m, block.m, tile.mr);
     tile.block_n = block_of(shape.n, block.n, tile.nr);
-    tile.block_k = choose_block_k(shape.k, tiles.kernel.a, 1);
+    tile.block_k = choose_block_k(shape.k, tiles.kernel.a, 1, panel_bytes_per_row(tiles.kernel.a));
     tiles.add_variants(tile, workers);
   }
 }
@@ -243,7 +249,8 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   tile.nr = tiles.kernel.tile.nr;
   if (tile.block_m == 0) tile.block_m = choose_block(shape.m, 1, tile.mr);
   if (tile.block_n == 0) tile.block_n = choose_block(shape.n, 1, tile.nr);
-  if (tile.block_k == 0) tile.block_k = choose_block_k(shape.k, tiles.kernel.a, 1);
+  if (tile.block_k == 0)
+    tile.block_k = choose_block_k(shape.k, tiles.kernel.a, 1, panel_bytes_per_row(tiles.kernel.a));
   tiles.add(tile, workers);
 }
 
@@ -273,7 +280,7 @@ TileConfig invariant_cpu_tile(const KernelEntry& kernel, ElementType type) {
   TileConfig tile = kernel.tile;
   tile.block_m = round_up_to(128, tile.mr);
   tile.block_n = round_up_to(512, tile.nr);
-  tile.block_k = static_cast<int>(kPanelBytesPerRow / size_of(type));
+  tile.block_k = static_cast<int>(panel_bytes_per_row(type) / size_of(type));
   return tile;
 }
 
