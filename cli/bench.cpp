@@ -36,6 +36,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::vector<std::string> types = {"f32"};
   std::vector<std::string> schedules = {"auto"};
+  std::string tile;
   std::vector<int> threads;
   std::vector<std::string> peers;
   MachineOptions machine;
@@ -87,6 +88,7 @@ std::vector<Variant> variants_from(const Options& options) {
   std::vector<Variant> variants;
   for (const std::string& name : options.schedules) {
     PlanOptions plan_options;
+    if (!options.tile.empty()) plan_options.tile = parse_tile(options.tile);
     if (name == "auto") {
       variants.push_back({"tessera", plan_options});
     } else {
@@ -215,6 +217,9 @@ Verb add_bench_verb(CLI::App& app) {
       ->delimiter(',')
       ->type_name("SCHEDULE,...")
       ->capture_default_str();
+  verb->add_option("--tile", options->tile,
+                   "The tile of C and the depth of one iteration (default: the planner's)")
+      ->type_name("MxNxK");
   verb->add_option("--threads", options->threads, "Thread counts (default: all cores)")
       ->delimiter(',')
       ->type_name("N,...")

@@ -23,6 +23,7 @@ FoundPlan plan_of(std::string_view call, const ProblemKey& key) {
 }  // namespace
 
 void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
+  if (repeat_small_run(plan, groups, options)) return;
   check_operands_fit(plan.problem, groups);
   if (is_logged(LogTopic::dispatch)) log_line(dispatch_line("run", plan, "the caller's"));
   if (plan.machine.kind == MachineKind::gpu && options.trace != nullptr) {
@@ -30,6 +31,7 @@ void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& o
                 "trace the same product on a CPU");
   }
   run_on_backend(plan, groups, options);
+  if (groups.size() == 1) keep_small_call(plan, groups.front(), PlanSource::caller);
 }
 
 std::size_t workspace_bytes(const Plan& plan) {
@@ -54,7 +56,8 @@ void gemm(double alpha, const Operands& operands, double beta, const Epilogue& e
                        alpha,          beta,          epilogue};
   const FoundPlan found = plan_of("gemm", key);
   // What came twice comes again.
-  if (found.origin == PlanOrigin::recent) keep_small_call(*found.plan, operands);
+  if (found.origin == PlanOrigin::recent)
+    keep_small_call(*found.plan, operands, PlanSource::planner);
   run_on_backend(*found.plan, {&operands, 1}, options);
 }
 

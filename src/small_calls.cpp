@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "core/alike.hpp"
 #include "core/overlap.hpp"
@@ -20,6 +21,11 @@ constexpr std::size_t kKept = 32;
 struct SmallCall {
   Operands like;  // its addresses mean nothing
   cpu::DirectForm form;
+  // Of the plan.
+  std::string_view kernel;
+  TileConfig tile;
+  int workers = 0;
+  PlanSource source = PlanSource::planner;
   bool may_use_threads = false;
   // From an operand's first byte to its last one's end, and the bits that an address must not have.
   std::uintptr_t bytes_a = 0;
@@ -60,11 +66,8 @@ bool are_addresses_right(const SmallCall& call, const Operands& operands) {
   return given && aligned && apart;
 }
 
-}  // namespace
-
-bool repeat_small_call(double alpha, const Operands& operands, double beta,
-                       const Epilogue& epilogue, const RunOptions& options) {
-  const SmallCall& call = slot_of(operands);
+bool repeat(const SmallCall& call, double alpha, const Operands& operands, double beta,
+            const Epilogue& epilogue, const RunOptions& options) {
   const cpu::DirectForm& form = call.form;
   const bool is_known = form.multiply != nullptr && alpha == form.task.alpha &&
                         beta == form.task.beta && epilogue == Epilogue{} &&
@@ -77,16 +80,44 @@ bool repeat_small_call(double alpha, const Operands& operands, double beta,
   return cpu::multiply_directly(form, operands);
 }
 
-void keep_small_call(const Plan& plan, const Operands& operands) {
+}  // namespace
+
+bool repeat_small_call(double alpha, const Operands& operands, double beta,
+                       const Epilogue& epilogue, const RunOptions& options) {
+  const SmallCall& call = slot_of(operands);
+  return call.source == PlanSource::planner &&
+         repeat(call, alpha, operands, beta, epilogue, options);
+}
+
+bool repeat_small_run(const Plan& plan, std::span<const Operands> groups,
+                      const RunOptions& options) {
+  const Problem& problem = plan.problem;
+  if (groups.size() != 1 || problem.groups.size() != 1) return false;
+  const Operands& operands = groups.front();
+  const SmallCall& call = slot_of(operands);
+  const bool is_same_plan =
+      call.kernel == plan.kernel && call.tile == plan.tile && call.workers == plan.schedule.workers;
+  const GemmShape shape{operands.c.rows, operands.c.cols, operands.a.cols};
+  const GemmTypes types{operands.a.type, operands.b.type, operands.c.type};
+  return is_same_plan && problem.groups.front() == shape && problem.types == types &&
+         repeat(call, problem.alpha, operands, problem.beta, problem.epilogue, options);
+}
+
+void keep_small_call(const Plan& plan, const Operands& operands, PlanSource source) {
   if (plan.machine.kind != MachineKind::cpu || operands.packed_b != nullptr) return;
   if (operands.c.rows == 0 || operands.c.cols == 0) return;
-  const std::optional<cpu::DirectForm> form = cpu::direct_form(plan, cpu::code_of(plan), operands);
+  const cpu::KernelCode& code = cpu::code_of(plan);
+  const std::optional<cpu::DirectForm> form = cpu::direct_form(plan, code, operands);
   if (!form) return;
   const auto mask = [](const ConstMatrixView& view) {
     return static_cast<std::uintptr_t>(size_of(view.type)) - 1;
   };
   slot_of(operands) = {operands,
                        *form,
+                       code.name,
+                       plan.tile,
+                       plan.schedule.workers,
+                       source,
                        cpu::may_use_threads(plan),
                        extent_of(operands.a),
                        extent_of(operands.b),

@@ -1,8 +1,10 @@
 // Small products that this thread computed before: repeated with other addresses, they need no plan
-// looked up, and of the checks only those of addresses. gemm asks here first, because for a product
-// of 4³ the rest of its way takes ten times as long as the product. Next hop: the kernel, as in
-// cpu/direct.hpp.
+// looked up, and of the checks only those of addresses. gemm and run ask here first, because for a
+// product of 4³ the rest of their way takes ten times as long as the product. Next hop: the kernel,
+// as in cpu/direct.hpp.
 #pragma once
+
+#include <span>
 
 #include "tessera/plan.hpp"
 #include "tessera/problem.hpp"
@@ -15,8 +17,15 @@ namespace tessera {
 bool repeat_small_call(double alpha, const Operands& operands, double beta,
                        const Epilogue& epilogue, const RunOptions& options);
 
-// To be called with a plan that gemm found for these operands, which have been checked. Keeps what
-// repeat_small_call needs, if the product is small enough. Throws what cpu::run_plan throws.
-void keep_small_call(const Plan& plan, const Operands& operands);
+// The same for a product that comes with its plan.
+bool repeat_small_run(const Plan& plan, std::span<const Operands> groups,
+                      const RunOptions& options);
+
+enum class PlanSource { planner, caller };
+
+// To be called with the plan for these operands, which have been checked. Keeps what the above
+// need, if the product is small enough; gemm takes the planner's choice alone. Throws what
+// cpu::run_plan throws.
+void keep_small_call(const Plan& plan, const Operands& operands, PlanSource source);
 
 }  // namespace tessera

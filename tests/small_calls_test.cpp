@@ -1,10 +1,11 @@
-// Small products repeated by tessera::gemm, which takes a shorter way from the third call on
-// (src/small_calls.hpp): same bits, same refusals, same log.
+// Small products repeated by tessera::gemm and tessera::run, which take a shorter way from the
+// third or second call on (src/small_calls.hpp): same bits, same refusals, same log.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "support/check_product.hpp"
@@ -123,13 +124,51 @@ TEST(SmallCalls, FollowAlphaAndBeta) {
   EXPECT_EQ(repeated.c[144], 0);
 }
 
+// Runs of several plans for the same operands, one after another.
+TEST(SmallCalls, RunsFollowTheirPlans) {
+  const GemmShape shape{13, 37, 29};
+  Product product({}, shape, 0, Fill::normal, 7);
+  const Operands operands = product.operands();
+  const auto plan_for = [&](double alpha, const PlanOptions& options) {
+    return make_plan(describe({&operands, 1}, alpha, 0, {}), host_machine(), options);
+  };
+  PlanOptions scalar;
+  scalar.kernel = "cpu_scalar_f32";
+  const std::vector<Plan> plans = {plan_for(1, {}), plan_for(1, scalar), plan_for(0.3, {})};
+  std::vector<std::vector<std::byte>> expected;
+  for (const Plan& plan : plans) {
+    // A thread of its own has kept nothing.
+    std::thread([&] { run(plan, {&operands, 1}); }).join();
+    expected.push_back(product.c.bytes());
+  }
+  for (std::size_t call = 0; call < 30; ++call) {
+    const std::size_t which = call % 4 == 3 ? call / 4 % 3 : call % plans.size();
+    run(plans[which], {&operands, 1});
+    ASSERT_EQ(product.c.bytes(), expected[which]) << "call " << call;
+    gemm(1, operands, 0);
+    ASSERT_EQ(product.c.bytes(), expected[0]) << "call " << call;
+  }
+  Plan other = plans[0];
+  run(other, {&operands, 1});
+  other.problem.groups[0].k = 28;
+  EXPECT_THROW(run(other, {&operands, 1}), Error);
+  Operands wrong = operands;
+  wrong.c.data = const_cast<void*>(operands.a.data);
+  EXPECT_THROW(run(plans[0], {&wrong, 1}), Error);
+}
+
 TEST(SmallCalls, AreLogged) {
   Repeated repeated;
+  const Plan plan = make_plan(describe({&repeated.operands, 1}, 1, 0, {}), host_machine());
+  run(plan, {&repeated.operands, 1});
   int lines = 0;
   set_log([&](std::string_view) { ++lines; });
-  for (int call = 0; call < kCalls; ++call) gemm(1, repeated.operands, 0);
+  for (int call = 0; call < kCalls; ++call) {
+    gemm(1, repeated.operands, 0);
+    run(plan, {&repeated.operands, 1});
+  }
   set_log(nullptr);
-  EXPECT_EQ(lines, kCalls);
+  EXPECT_EQ(lines, 2 * kCalls);
 }
 
 }  // namespace
