@@ -10,7 +10,16 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kMostBlocks = 132 * 16;
+constexpr std::int64_t kBlocksPerProcessor = 8;
+
+std::int64_t processors() {
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+        "asking for the number of multiprocessors");
+  return count;
+}
 
 // Where a row of the scratch matrices goes in C; null where no group owns it.
 __device__ char* row_of_c(const GatedCombine& work, std::int64_t row) {
@@ -50,7 +59,8 @@ __global__ void __launch_bounds__(kThreads) combine(const __grid_constant__ Gate
 
 void combine_gated(const GatedCombine& work, const RunOptions& options) {
   if (work.rows == 0 || work.cols == 0) return;
-  const auto blocks = static_cast<unsigned>(std::min(work.rows, kMostBlocks));
+  const auto blocks =
+      static_cast<unsigned>(std::min(work.rows, kBlocksPerProcessor * processors()));
   const cudaStream_t stream = stream_of(options);
   if (work.type == ElementType::f64) {
     combine<double><<<blocks, kThreads, 0, stream>>>(work);

@@ -76,6 +76,7 @@ TEST_P(RaggedRepeat, GraphReplaysWithOtherSizes) {
       check(cudaStreamSynchronize(stream));
       ASSERT_EQ(ragged.verdict(64), "") << name_of(schedule.kind) << " set " << i;
       expected.emplace_back(types().c, kRows, 40 * unit(), DeviceFill::poison, 0);
+      check(cudaDeviceSynchronize());
       expected.back().copy_from(ragged.c(), stream);
     }
 
