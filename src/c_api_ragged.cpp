@@ -86,4 +86,8 @@ tessera_status tessera_gated_rows_gemm(const tessera_ragged_rows* products,
   });
 }
 
+tessera_status tessera_check_sizes(const tessera_run_options* options) {
+  return guarded([&] { tessera::check_sizes(run_options_of(options)); });
+}
+
 }  // extern "C"

@@ -148,9 +148,8 @@ TESSERA_API tessera_status tessera_grouped_gemm(double alpha, const tessera_oper
 
 /* ---- Groups whose sizes stand in arrays ---- */
 
-/* Whole numbers, read when a call runs. On the CPU everything below works; with options->gpu it is
- * TESSERA_UNSUPPORTED, and tessera_grouped_gemm, with sizes on the host, does the same work there.
- */
+/* Whole numbers, read when a call runs, where it runs: with options->gpu they lie in the device's
+ * memory, the host never waits for them, and wrong ones are for tessera_check_sizes to tell. */
 typedef enum tessera_index_type TESSERA_ENUM_TYPE {
   TESSERA_INDEX_I32 = 0,
   TESSERA_INDEX_I64 = 1
@@ -239,6 +238,11 @@ TESSERA_API tessera_status tessera_gated_rows_gemm(const tessera_ragged_rows* pr
                                                    const tessera_const_batch* up,
                                                    tessera_activation activation,
                                                    const tessera_run_options* options);
+
+/* What the calls above found wrong with sizes in a CUDA device's memory, on the stream and with the
+ * workspace of `options`, since this was last asked: TESSERA_INVALID_ARGUMENT, with a message that
+ * names the group. Waits for the stream. */
+TESSERA_API tessera_status tessera_check_sizes(const tessera_run_options* options);
 
 /* ---- Machines: processors as data ---- */
 

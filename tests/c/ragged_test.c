@@ -167,9 +167,8 @@ static void test_errors(void) {
   rows.offsets.size = kGroups + 1;
   memset(&options, 0, sizeof options);
   options.struct_size = sizeof options;
-  options.gpu = 1;
+  options.gpu = 1001; /* more devices than a machine has */
   EXPECT(tessera_ragged_rows_gemm(1, &rows, 0, NULL, &options) == TESSERA_UNSUPPORTED);
-  EXPECT(strstr(tessera_last_error(), "grouped_gemm") != NULL);
   EXPECT(out[kN] == kUntouched);
 }
 
