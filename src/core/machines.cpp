@@ -44,7 +44,7 @@ CostConstants cpu_cost(std::string_view source) {
           .split_seconds = 300e-9,
           .iteration_overhead_seconds = 20e-9,
           .peer_seconds_per_byte = 1.0 / 20e9,
-          .pack_seconds_per_byte = 1.0 / 11e9,
+          .pack_seconds_per_byte = 1.0 / 22e9,
           .compute_efficiency = 0.95,
           .source = std::string(source)};
 }

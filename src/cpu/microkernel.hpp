@@ -44,9 +44,10 @@ constexpr std::int64_t kStepsPerFetch = 4;
 constexpr std::int64_t kStepsAfterFetch = 16;
 constexpr std::int64_t kShortest = 128;  // k that fetches C
 
-// B in place is fetched this many elements ahead along its rows, for the tiles to the right; with
-// few rows of C the processor's own streams keep up better alone.
+// B in place is fetched this many elements ahead along its rows, for the tiles to the right. With
+// few rows of C the processor's own streams keep up better alone, and there is no time to spare.
 constexpr int kColumnsAhead = 128;
+constexpr int kFewRows = 4;
 
 // One group of k, or what is left of one (`depth`), of a packed A and a B whose rows are
 // interleaved in registers.
@@ -134,9 +135,11 @@ void micro(const MicroTask<Ops>& task) {
   for (std::int64_t group = 0;;) {
 #pragma GCC unroll 1
     for (; group < until; ++group, b += b_step) {
-      __builtin_prefetch(far.next, 0, 2);
-      far.next += far.step;
-      if (--far.left <= 0) far = next_run(*task.ahead, task.a);
+      if constexpr (Rows > kFewRows) {
+        __builtin_prefetch(far.next, 0, 2);
+        far.next += far.step;
+        if (--far.left <= 0) far = next_run(*task.ahead, task.a);
+      }
       if constexpr (kInterleaves) {
         add_interleaved<Ops, Rows, Vectors, kEdge>(sum, offset, a[0], b, task.b_row, kGroup, mask);
       } else {
@@ -144,7 +147,7 @@ void micro(const MicroTask<Ops>& task) {
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) {
           constexpr int kBetween = kStrided ? kLanes : kLanes * kGroup;
-          if constexpr (kStrided && Rows > 4) {
+          if constexpr (kStrided && Rows > kFewRows) {
             __builtin_prefetch(b + v * kBetween + kColumnsAhead);
           }
           if constexpr (kEdge) {

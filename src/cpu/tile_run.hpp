@@ -47,6 +47,7 @@ struct Blocking {
   std::int64_t cols = 0;
   std::int64_t step = 0;  // of k, at a time; less than a block's depth only with B in place
   bool keeps_b = false;
+  bool fetches_b = false;  // in place, ahead of time
   // A's rows that lie along k are not transposed: where they may stay they are read in place, and
   // else they are copied to lie `copied_stride` elements apart (0: A is packed), an odd number of
   // cache lines. Zen 4, f32, 2026-11: transposing takes 20 to 30 ps a byte and copying 25, of

@@ -13,15 +13,16 @@ namespace {
 // does not hide. Zen 4, 2026-11.
 constexpr double kExposedAccumulation = 0.3;
 
-// Packing what lies in L2 takes this share of the time of packing from memory. Zen 4: 16 against 95
-// ps/byte, 2026-11.
-constexpr double kPackingFromL2 = 0.2;
+// Packing what lies in L2 takes this share of the time of packing from memory, where lines are
+// fetched ahead. Zen 4: 20 against 45 ps/byte, 2026-11.
+constexpr double kPackingFromL2 = 0.45;
 
 // A byte of B read in place against one packed from memory: the first strip of rows waits for it,
-// however few rows there are, and each further strip misses some TLB entries. Zen 4, n = k = 4096,
-// 2026-11: 38 and 5 against 95 ps/byte.
-constexpr double kFirstInPlace = 0.4;
-constexpr double kAgainInPlace = 0.05;
+// however few rows there are, and each further strip misses some TLB entries, but where whole rows
+// are read, which are fetched ahead. Zen 4, n = k = 4096, 2026-11: 36 and 4.5 against 45 ps/byte.
+constexpr double kFirstInPlace = 0.8;
+constexpr double kAgainInPlace = 0.00375;  // times an element's bytes
+constexpr double kWholeRowsInPlace = 0.5;
 
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
 // register tile is faster, but not below a third: then too few accumulators are in flight to cover
@@ -44,6 +45,7 @@ struct Block {
   double rows = 0;
   double cols = 0;
   double depth = 0;
+  bool is_wide = false;  // at least half of all columns
   bool a_in_place = false;
   bool b_in_place = false;
   int a_size = 0;
@@ -60,6 +62,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.rows = static_cast<double>(faced.shape.m) / (faced.is_turned ? grid.n : grid.m);
   block.cols = n / (faced.is_turned ? grid.m : grid.n);
   block.depth = k / grid.k;
+  block.is_wide = 2 * block.cols >= n;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
@@ -77,8 +80,12 @@ double share_beyond_l2(const Machine& machine, double footprint) {
 double reading_in_place(const Block& block, const Machine& machine, int mr, double footprint) {
   const double bytes = block.depth * block.cols * block.b_size;
   const double strips = std::ceil(block.rows / mr);
-  return (kFirstInPlace + kAgainInPlace * (strips - 1)) * share_beyond_l2(machine, footprint) *
-         bytes * machine.cost.pack_seconds_per_byte;
+  const bool is_fetched_ahead =
+      block.is_wide && 3 * bytes <= static_cast<double>(machine.scratchpad_bytes);
+  const double share = is_fetched_ahead
+                           ? kWholeRowsInPlace
+                           : kFirstInPlace + kAgainInPlace * block.b_size * (strips - 1);
+  return share * share_beyond_l2(machine, footprint) * bytes * machine.cost.pack_seconds_per_byte;
 }
 
 double packing(const Block& block, const Machine& machine, double footprint) {
