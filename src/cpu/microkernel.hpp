@@ -29,8 +29,9 @@ struct MicroTask {
   std::int64_t a_step = 0;
   std::int64_t b_step = 0;
   std::int64_t b_row = 0;  // from one k to the next
-  std::int64_t groups;     // of k, whole ones where rows are interleaved
-  int rest = 0;            // k beyond those; only where rows are interleaved
+  std::int64_t b_ahead = 0;
+  std::int64_t groups;  // of k, whole ones where rows are interleaved
+  int rest = 0;         // k beyond those; only where rows are interleaved
   typename Ops::Acc* sum;
   std::int64_t sum_stride;
   typename Ops::Acc alpha;
@@ -94,6 +95,7 @@ void micro(const MicroTask<Ops>& task) {
   typename Ops::Acc* const sum_begin = task.sum;
   const std::int64_t a_step = kStrided ? task.a_step : MR * kGroup;
   const std::int64_t b_step = kStrided ? task.b_step : NV * kLanes * kGroup;
+  const std::int64_t b_ahead = task.b_ahead;
   // Twelve rows' addresses do not fit the registers. Every fourth row's do, and the compiler, kept
   // from seeing how they are related, finds the rows between by adding one, two or three strides.
   constexpr bool kFarApart = kStrided && !kInterleaves;
@@ -148,7 +150,7 @@ void micro(const MicroTask<Ops>& task) {
         for (int v = 0; v < Vectors; ++v) {
           constexpr int kBetween = kStrided ? kLanes : kLanes * kGroup;
           if constexpr (kStrided && Rows > kFewRows) {
-            __builtin_prefetch(b + v * kBetween + kColumnsAhead);
+            __builtin_prefetch(b + v * kBetween + b_ahead);
           }
           if constexpr (kEdge) {
             columns[v] = v == Vectors - 1 ? Ops::load_b(b + v * kBetween, mask)
@@ -285,6 +287,7 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
     const int vectors = static_cast<int>((cols - 1) / Ops::kLanes);
     micro_task.mask = Ops::mask(static_cast<int>(cols) - vectors * Ops::kLanes);
     micro_task.b = reinterpret_cast<const typename Ops::B*>(b_panel);
+    micro_task.b_ahead = col + kColumnsAhead < task.cols ? kColumnsAhead : 0;
     const auto& functions = tables[Strided && task.b.in_place && cols % Ops::kLanes != 0];
 
     const unsigned char* a_panel = a_begin;

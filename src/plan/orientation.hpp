@@ -29,7 +29,8 @@ struct FacedProduct {
   bool is_turned = false;
   GemmShape shape;
   bool b_rows_are_dense = true;  // rows of B can be read as vectors where they lie
-  bool lies_along_k = false;     // rows of A and columns of B can
+  bool a_lies_along_k = false;   // rows of A can be read so
+  bool lies_along_k = false;     // and columns of B, too
 };
 
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr) {
@@ -40,9 +41,10 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr)
     return {true,
             {shape.n, shape.m, shape.k},
             problem.a.major == Major::column,
+            b_along_k,
             a_along_k && b_along_k};
   }
-  return {false, shape, problem.b.major == Major::row, a_along_k && b_along_k};
+  return {false, shape, problem.b.major == Major::row, a_along_k, a_along_k && b_along_k};
 }
 
 }  // namespace tessera

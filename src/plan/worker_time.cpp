@@ -17,6 +17,9 @@ constexpr double kExposedAccumulation = 0.3;
 // fetched ahead. Zen 4: 20 against 45 ps/byte, 2026-11.
 constexpr double kPackingFromL2 = 0.45;
 
+// Rows of A that lie along k are not transposed, but copied or read in place (cpu/tile_run.hpp).
+constexpr double kCopyingRows = 0.5;
+
 // A byte of B read in place against one packed from memory: the first strip of rows waits for it,
 // however few rows there are, and each further strip misses some TLB entries, but where whole rows
 // are read, which are fetched ahead. Zen 4, n = k = 4096, 2026-11: 36 and 4.5 against 45 ps/byte.
@@ -48,6 +51,7 @@ struct Block {
   bool is_wide = false;  // at least half of all columns
   bool a_in_place = false;
   bool b_in_place = false;
+  bool a_lies_along_k = false;
   int a_size = 0;
   int b_size = 0;
 };
@@ -65,6 +69,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.is_wide = 2 * block.cols >= n;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
+  block.a_lies_along_k = faced.a_lies_along_k;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   return block;
@@ -88,11 +93,12 @@ double reading_in_place(const Block& block, const Machine& machine, int mr, doub
   return share * share_beyond_l2(machine, footprint) * bytes * machine.cost.pack_seconds_per_byte;
 }
 
-double packing(const Block& block, const Machine& machine, double footprint) {
+double packing(const Block& block, const Machine& machine, double footprint, bool copies_a) {
   const double per_byte =
       machine.cost.pack_seconds_per_byte *
       (kPackingFromL2 + (1 - kPackingFromL2) * share_beyond_l2(machine, footprint));
-  const double a_bytes = block.a_in_place ? 0 : block.rows * block.depth * block.a_size;
+  const double a_share = block.a_in_place ? 0 : copies_a && block.a_lies_along_k ? kCopyingRows : 1;
+  const double a_bytes = a_share * block.rows * block.depth * block.a_size;
   const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
   return (a_bytes + b_bytes) * per_byte;
 }
@@ -179,7 +185,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   WorkerTime time;
   time.arithmetic = 2 * effective_rows(block.rows, tile.mr) *
                     effective_columns(block.cols, tile.nr) * block.depth / rate;
-  time.packing = packing(block, machine, footprint);
+  time.packing = packing(block, machine, footprint, kernel != nullptr && kernel->reads_in_place);
   if (block.b_in_place)
     time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint);
   const double accumulating =
