@@ -14,6 +14,7 @@
 #include "ragged.hpp"
 #include "ragged_sizes.hpp"
 #include "ragged_views.hpp"
+#include "schedule/iteration_space.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
@@ -219,9 +220,53 @@ std::vector<GemmShape> likely_shapes(const GroupSizes& sizes, bool even) {
   return shapes;
 }
 
-Plan plan_for(const DeviceProducts& products, const Machine& machine, const PlanOptions& options) {
+// Tiles of so many rows and columns that the products have.
+std::int64_t tiles_of(const std::vector<GemmShape>& shapes, std::int64_t rows, std::int64_t cols) {
+  std::int64_t tiles = 0;
+  for (const GemmShape& shape : shapes) tiles += ceil_div(shape.m, rows) * ceil_div(shape.n, cols);
+  return tiles;
+}
+
+// The kernel and schedule that the caller leaves open, for groups of rows. The model weighs how
+// many waves a tile's shape leaves, which sizes that nobody knows upset; measured over skewed
+// groups, these do best, or within a few percent (docs/grouped.md).
+PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
+                              const DeviceProducts& products, const Machine& machine) {
+  const SizeSource source = products.groups.sizes.source;
+  const bool has_ragged_rows =
+      source == SizeSource::row_segments || source == SizeSource::row_counts;
+  const bool is_free = !options.schedule && !options.splits && !options.batch_invariant &&
+                       !options.kernel && !options.tile && !options.order && !options.workers;
+  if (!is_free || !has_ragged_rows || problem.groups.empty()) return options;
+
+  constexpr std::int64_t kFewRows = 16;  // of an average group
+  constexpr std::int64_t kManyRows = 96;
+  const std::int64_t pairs = machine.workers / 2;
+  std::int64_t rows = 0;
+  for (const GemmShape& shape : problem.groups) rows += shape.m;
+  const std::int64_t mean = rows / static_cast<std::int64_t>(problem.groups.size());
+  if (tiles_of(problem.groups, 128, 512) < pairs) return options;
+
+  const std::string prefix = "sm90_" + std::string(name_of(problem.types.a));
+  const bool trims = mean >= kManyRows && tiles_of(problem.groups, 256, 256) >= 4 * pairs;
+  const std::string name = prefix + (trims              ? "_256x128x64_swapped_1x2"
+                                     : mean <= kFewRows ? "_32x128x64_swapped"
+                                                        : "_128x256x64_1x2");
+  const KernelEntry* const kernel = find_kernel(name);
+  if (kernel == nullptr || why_not(*kernel, problem, machine)) return options;
+  options.kernel = name;
+  if (trims) {
+    // Tokens of one weight's tile one after another: it is read from memory once.
+    options.schedule = ScheduleKind::data_parallel;
+    options.order = TileOrderChoice{};
+  }
+  return options;
+}
+
+Plan plan_for(const DeviceProducts& products, const Machine& machine, const PlanOptions& asked) {
   Problem problem = products.problem;
-  problem.groups = likely_shapes(products.groups.sizes, options.batch_invariant);
+  problem.groups = likely_shapes(products.groups.sizes, asked.batch_invariant);
+  const PlanOptions options = with_robust_tiles(asked, problem, products, machine);
   Plan plan = make_plan(problem, machine, options);
   const bool is_free = !options.schedule && !options.splits && !options.batch_invariant;
   if (!is_free || plan.schedule.kind != ScheduleKind::split_k) return plan;
