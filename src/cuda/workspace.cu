@@ -29,6 +29,7 @@ struct Pool {
   std::mutex mutex;
   // By device and the stream's number, which is never reused, unlike its handle.
   std::map<std::pair<int, unsigned long long>, Block> blocks;
+  std::map<std::pair<int, cudaStream_t>, unsigned long long> numbers;
 };
 
 Pool& pool() {
@@ -62,16 +63,21 @@ WorkspaceLayout workspace_layout(const Partition& partition, std::int64_t tiles,
 std::byte* library_workspace(cudaStream_t stream, std::size_t bytes) {
   int device = 0;
   check(cudaGetDevice(&device), "asking for the current device");
-  unsigned long long stream_number = 0;
-  check(cudaStreamGetId(stream, &stream_number), "asking for the stream's number");
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &capture), "asking whether the stream is captured");
+  const bool is_captured = capture != cudaStreamCaptureStatusNone;
 
   const std::lock_guard lock(pool().mutex);
+  // A stream that is being captured does not tell its number; it is the one that its handle had
+  // last. Where the handle is a new stream's that has not run anything yet, the memory is a dead
+  // stream's, which serves as well.
+  unsigned long long& stream_number = pool().numbers[{device, stream}];
+  if (!is_captured)
+    check(cudaStreamGetId(stream, &stream_number), "asking for the stream's number");
   Block& block = pool().blocks[{device, stream_number}];
   if (block.bytes >= bytes) return block.data;
 
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &capture), "asking whether the stream is captured");
-  if (capture != cudaStreamCaptureStatusNone) {
+  if (is_captured) {
     throw Error(ErrorCode::out_of_memory, "workspace",
                 "exist before a stream is captured, with " + std::to_string(bytes) + " bytes",
                 std::to_string(block.bytes) + " bytes",

@@ -106,6 +106,25 @@ TEST_P(Repeat, GraphReplays) {
   }
 }
 
+// A stream that is being captured does not tell who it is; its workspace is found all the same.
+TEST_P(Repeat, ACaptureUsesTheLibrarysWorkspace) {
+  PlannedProduct planned(product_case(), kernel(), schedules().front());
+  auto& [product, group, plan, workspace, stream] = planned;
+  run(plan, {&group, 1}, {.stream = stream});
+  product.reset_c(stream);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t replay = nullptr;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  run(plan, {&group, 1}, {.stream = stream});
+  check(cudaStreamEndCapture(stream, &graph));
+  check(cudaGraphInstantiate(&replay, graph, 0));
+  check(cudaGraphLaunch(replay, stream));
+  check(cudaStreamSynchronize(stream));
+  EXPECT_EQ(product.verdict(1777), "");
+  check(cudaGraphExecDestroy(replay));
+  check(cudaGraphDestroy(graph));
+}
+
 // The library keeps a workspace per stream: two streams must not meet in one.
 TEST_P(Repeat, TwoStreamsAtOnce) {
   const Schedule schedule{.kind = ScheduleKind::stream_k, .workers = 57};
