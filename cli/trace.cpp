@@ -1,4 +1,4 @@
-// `tessera trace`: runs a plan and shows when each thread computed what.
+// `tessera trace`: runs a plan and shows when each thread or SM computed what.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -45,9 +45,10 @@ int run_trace(const Options& options) {
   const Plan plan =
       make_plan(problem_from(options.problem), machine_from(options.machine), plan_options);
   TracedRun traced = run_traced(plan, options.threads, options.repeats, options.seed);
-  const int threads = static_cast<int>(traced.trace.tracks.size());
+  const int tracks = static_cast<int>(traced.trace.tracks.size());
+  const bool is_gpu = !traced.trace.sms.empty();
   write_file(options.out,
-             report::chrome_trace(plan, traced.trace, report::predict_trace(plan, threads)));
+             report::chrome_trace(plan, traced.trace, report::predict_trace(plan, tracks)));
 
   const report::TraceFacts facts = report::trace_facts(traced.trace);
   const report::TimelineChart chart =
@@ -55,7 +56,7 @@ int run_trace(const Options& options) {
   if (options.json) {
     const nlohmann::json result = {{"file", options.out},
                                    {"items", facts.items},
-                                   {"threads", threads},
+                                   {is_gpu ? "sms" : "threads", tracks},
                                    {"seconds", traced.seconds},
                                    {"traced_seconds", traced.traced_seconds},
                                    {"predicted_seconds", plan.cost.seconds},
@@ -91,7 +92,7 @@ int run_trace(const Options& options) {
 Verb add_trace_verb(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* const verb =
-      app.add_subcommand("trace", "Run a product and record when each thread computed what");
+      app.add_subcommand("trace", "Run a product and record when each thread or SM computed what");
   add_problem_options(*verb, options->problem);
   add_machine_options(*verb, options->machine);
   add_schedule_options(*verb, options->schedule);
@@ -100,7 +101,7 @@ Verb add_trace_verb(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--html", options->html, "Also write the plan's story with the timeline")
       ->type_name("FILE");
-  verb->add_option("--threads", options->threads, "Threads (default: the machine's cores)");
+  verb->add_option("--threads", options->threads, "Threads on a CPU (default: all cores)");
   verb->add_option("--repeat", options->repeats, "Runs, of which the fastest is kept")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -6,10 +6,12 @@
 #include <chrono>
 #include <vector>
 
+#include "cli/cuda_device.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/matrix.hpp"
 #include "cli/progress.hpp"
 #include "cli/random.hpp"
+#include "cli/workload.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {
@@ -47,13 +49,13 @@ double timed_run(const Plan& plan, const std::vector<Operands>& operands,
 }  // namespace
 
 TracedRun run_traced(const Plan& plan, int threads, int repeats, std::uint64_t seed) {
-  if (plan.machine.kind == MachineKind::gpu) {
-    throw Error(ErrorCode::unsupported, "--machine", "be a CPU where a run is traced",
-                plan.machine.name, "trace the same product with --device cpu");
-  }
   if (plan.problem.epilogue.bias != BiasAxis::none) {
     throw Error(ErrorCode::unsupported, "bias", "be absent where a run is traced",
                 std::string(name_of(plan.problem.epilogue.bias)), "leave it out");
+  }
+  if (plan.machine.kind == MachineKind::gpu) {
+    Workload workload = random_workload(plan.problem, seed);
+    return trace_on_cuda(plan, workload, repeats);
   }
   std::vector<Buffers> buffers = random_buffers(plan.problem, seed);
   std::vector<Operands> operands;

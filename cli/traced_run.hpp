@@ -1,4 +1,4 @@
-// Runs a plan on random operands on this machine's CPU and keeps what happened when.
+// Runs a plan on random operands, on this machine's CPU or its GPU, and keeps what happened when.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct TracedRun {
 };
 
 // A warm-up, then `repeats` runs with and without the trace in turn. Throws Error(unsupported) for
-// a plan that this CPU cannot run.
+// a plan that nothing here can run.
 TracedRun run_traced(const Plan& plan, int threads, int repeats, std::uint64_t seed);
 
 }  // namespace tessera::cli

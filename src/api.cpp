@@ -26,10 +26,6 @@ void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& o
   if (repeat_small_run(plan, groups, options)) return;
   check_operands_fit(plan.problem, groups);
   if (is_logged(LogTopic::dispatch)) log_line(dispatch_line("run", plan, "the caller's"));
-  if (plan.machine.kind == MachineKind::gpu && options.trace != nullptr) {
-    throw Error(ErrorCode::unsupported, "trace", "be null for a GPU", "a trace",
-                "trace the same product on a CPU");
-  }
   run_on_backend(plan, groups, options);
   if (groups.size() == 1) keep_small_call(plan, groups.front(), PlanSource::caller);
 }

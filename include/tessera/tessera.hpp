@@ -42,7 +42,8 @@ struct RunOptions {
   // library keep one per thread (CPU) or per device and stream (GPU).
   void* workspace = nullptr;
   std::size_t workspace_size = 0;
-  // Filled with what happened when. CPU only so far; a GPU's run throws Error(unsupported).
+  // Filled with what happened when. On a GPU the run then waits until it is done, and throws
+  // Error(unsupported) while its stream is being captured.
   Trace* trace = nullptr;
 };
 

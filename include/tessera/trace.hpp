@@ -10,6 +10,7 @@ namespace tessera {
 // Times are seconds since the run began.
 struct TracedItem {
   std::int32_t worker = 0;  // the schedule's; what ran it is the track that holds the item
+  std::int32_t part = 0;    // of a tile that two SMs compute side by side: which of them
   std::int32_t group = 0;
   std::int32_t tile_m = 0;
   std::int32_t tile_n = 0;
@@ -21,7 +22,8 @@ struct TracedItem {
   double start = 0;
   double multiplied = 0;  // its own iterations are done
   double end = 0;         // published, or the tile is written
-  // Of [start, multiplied]: packing operands on a CPU, waiting for blocks on a GPU.
+  // Of [start, multiplied]: packing operands on a CPU; on a GPU waiting for a block of A and B,
+  // while the one before may still have been multiplied (Hopper's kernels; 0 for others).
   double data_seconds = 0;
   // It arrived last: it added what its peers had published and wrote the tile. True for whole
   // tiles.
@@ -32,7 +34,10 @@ struct TracedItem {
 struct Trace {
   // One for each thread or SM that took part, its items in the order of time, none overlapping.
   std::vector<std::vector<TracedItem>> tracks;
-  double seconds = 0;  // of the whole run
+  // On a GPU the SM of each track, of which there are several where blocks ran on one SM side by
+  // side; empty on a CPU.
+  std::vector<std::int32_t> sms;
+  double seconds = 0;  // of the whole run; on a GPU from the first block's start
 };
 
 }  // namespace tessera

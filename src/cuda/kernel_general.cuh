@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "cuda/block_recorder.cuh"
 #include "cuda/epilogue.cuh"
 #include "cuda/fixup.cuh"
 #include "cuda/kernel_launch.hpp"
@@ -174,6 +175,12 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
     __syncthreads();
   };
 
+  // The first thread's; nobody else looks at it.
+  __shared__ BlockRecorder recorder;
+  __shared__ std::int64_t started;
+  __shared__ std::int64_t multiplied;
+  const auto records = [&] { return arguments.trace.blocks != nullptr && thread == 0; };
+  if (records()) recorder.open(arguments.trace);
   const IterationSpace space = arguments.space();
   const Partition& partition =
       arguments.line != nullptr ? arguments.line->partition : arguments.partition;
@@ -181,14 +188,17 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
        worker += static_cast<std::int32_t>(gridDim.x)) {
     for (const WorkItem& item : items_of(space, partition, worker)) {
       const GroupOperands& group = arguments.group(item.group);
+      if (records()) started = ptx::cycles_of_sm();
       multiply_item(item, group);
-      if (!item.is_whole_tile() &&
-          !fix_up<kThreads>(item, arguments.fixup, sum, thread, BlockBarrier{})) {
-        continue;
+      if (records()) multiplied = ptx::cycles_of_sm();
+      if (item.is_whole_tile() ||
+          fix_up<kThreads>(item, arguments.fixup, sum, thread, BlockBarrier{})) {
+        finish(item, group);
       }
-      finish(item, group);
+      if (records()) recorder.add(worker, item, started, multiplied);
     }
   }
+  if (records()) recorder.close();
 }
 
 template <class Multiply>

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cuda/group_operands.hpp"
+#include "cuda/trace_record.hpp"
 #include "schedule/iteration_space.hpp"
 #include "schedule/partition.hpp"
 #include "tessera/problem.hpp"
@@ -56,6 +57,7 @@ struct KernelArguments {
   const GroupOperands* operands = nullptr;
   // Device memory; not null where the device makes partition, tiles and iterations.
   const DeviceLine* line = nullptr;
+  TraceSpace trace;  // null: nothing is recorded
   GroupExtent inline_extents[kInlineGroups];
   GroupOperands inline_operands[kInlineGroups];
 

@@ -1,10 +1,10 @@
 // The Hopper kernel: persistent, warp-specialised, one for all schedules. A worker is a cluster of
-// blocks, and each block has three roles:
+// blocks, and each block has these roles:
 //
 //   dispatcher  one thread: walks the worker's WorkItems and announces them to the other two
-//   loader      one thread: brings A and B into the ring of stages by TMA, running ahead across
-//   items multipliers two warpgroups of 64 rows each: wgmma, fix-up with the tile's other workers,
-//   epilogue
+//   loader      one thread: brings A and B into the ring of stages by TMA, ahead across items
+//   multipliers two warpgroups of 64 rows each: wgmma, fix-up with the tile's others, epilogue
+//   recorder    one thread, only in a traced launch: notes when the others were at which item
 //
 // docs/kernel_sm90.md has the picture. pipeline.cuh has the rings, sm90_epilogue.cuh the way to C.
 #pragma once
@@ -26,6 +26,7 @@
 #include "cuda/sm90_arguments.hpp"
 #include "cuda/sm90_config.hpp"
 #include "cuda/sm90_epilogue.cuh"
+#include "cuda/sm90_recorder.cuh"
 
 namespace tessera::cuda {
 
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   };
 
   shared.copy_header(arguments.header);
-  if (threadIdx.x == 0) shared.initialize_barriers();
+  if (threadIdx.x == 0) shared.initialize_barriers(arguments.header.trace.blocks != nullptr);
   if (threadIdx.x == 32) {
     ptx::prefetch_tensor_map(&arguments.maps.a);
     ptx::prefetch_tensor_map(&arguments.maps.b);
@@ -182,6 +183,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         stage.advance();
       }
     }
+  };
+
+  const auto record = [&] {
+    Sm90Recorder<kConfig>(shared).record(header.trace, worker, [&](const WorkItem& item) {
+      return task_of(item).multiplies ? item.k_end - item.k_begin : 0;
+    });
   };
 
   const auto multiply = [&] {
@@ -282,6 +289,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       load();
     } else if (role == 1 && ptx::elect_one()) {
       dispatch();
+    } else if (role == 2 && header.trace.blocks != nullptr && ptx::elect_one()) {
+      record();
     }
   } else {
     ptx::take_registers_up_to<kMultiplyRegisters>();

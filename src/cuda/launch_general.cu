@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cuda/check.hpp"
+#include "cuda/launch_trace.hpp"
 
 namespace tessera::cuda {
 namespace {
@@ -73,7 +74,14 @@ void run_general(const CudaKernel& kernel, const Plan& plan, std::span<const Ope
     arguments.operands = reinterpret_cast<const GroupOperands*>(on_device);
     arguments.extents = reinterpret_cast<const GroupExtent*>(extents_on_device);
   }
+  LaunchTrace trace(
+      options.trace,
+      {.workers = arguments.partition.workers,
+       .items_per_worker = options.trace == nullptr ? 0 : most_items(space, arguments.partition)},
+      stream);
+  arguments.trace = trace.space();
   check(kernel.launch(request), "starting the general kernel");
+  trace.finish();
 }
 
 }  // namespace tessera::cuda

@@ -5,6 +5,7 @@
 #include "cuda/check.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"
+#include "cuda/launch_trace.hpp"
 #include "cuda/sm90_launch.hpp"
 
 namespace tessera::cuda {
@@ -76,6 +77,16 @@ EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type) {
           .activation = problem.epilogue.activation,
           .bias_type = bias_type,
           .c_type = problem.types.c};
+}
+
+// The host knows no sizes, so a worker gets room for every tile, up to a quarter of a gigabyte in
+// all.
+TracedLaunch traced_launch(const Plan& plan, std::int64_t tiles) {
+  constexpr std::int64_t kMostItems = 16384;
+  const std::int64_t pieces =
+      plan.schedule.kind == ScheduleKind::split_k ? plan.schedule.splits : 1;
+  return {.workers = plan.schedule.workers,
+          .items_per_worker = std::min(tiles * pieces + 1, kMostItems)};
 }
 
 WorkspaceLayout layout_of(const Sm90Launch& launch, const Plan& plan, const GroupSizes& sizes) {
@@ -156,7 +167,14 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   header.extents = records.extents;
   header.tasks = records.records;
   header.line = records.line;
+  TracedLaunch traced = traced_launch(
+      plan, most_tiles(groups.sizes, line_tile(launch.config.tile, launch.transposed)));
+  traced.blocks_per_worker = launch.config.cluster();
+  traced.transposed = launch.transposed;
+  LaunchTrace trace(options.trace, traced, stream);
+  header.trace = trace.space();
   start(launch, arguments, stream);
+  trace.finish();
   return records.line;
 }
 
@@ -189,7 +207,12 @@ const DeviceLine* run_ragged_general(const CudaKernel& kernel, const Plan& plan,
   arguments.extents = records.extents;
   arguments.operands = records.records;
   arguments.line = records.line;
+  LaunchTrace trace(options.trace,
+                    traced_launch(plan, most_tiles(groups.sizes, line_tile(plan.tile, false))),
+                    request.stream);
+  arguments.trace = trace.space();
   check(kernel.launch(request), "starting the general kernel");
+  trace.finish();
   return records.line;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/launch_trace.hpp"
 #include "cuda/sm90_launch.hpp"
 #include "tessera/error.hpp"
 
@@ -134,7 +135,16 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
     header.tasks = reinterpret_cast<const Sm90Task*>(on_device);
     header.extents = reinterpret_cast<const GroupExtent*>(extents_on_device);
   }
+  LaunchTrace trace(
+      options.trace,
+      {.workers = header.partition.workers,
+       .blocks_per_worker = launch.config.cluster(),
+       .items_per_worker = options.trace == nullptr ? 0 : most_items(space, header.partition),
+       .transposed = launch.transposed},
+      stream);
+  header.trace = trace.space();
   start(launch, arguments, stream);
+  trace.finish();
 }
 
 }  // namespace tessera::cuda

@@ -83,14 +83,16 @@ struct SharedStorage {
     }
   }
 
-  __device__ void initialize_barriers() {
+  // A traced block has one more reader of both rings.
+  __device__ void initialize_barriers(bool is_traced) {
+    const int readers = kConfig.consumer_warps() + (is_traced ? 1 : 0);
     for (int s = 0; s < kStages; ++s) {
       ::cuda::ptx::mbarrier_init(&stage_full[s], 1);
-      ::cuda::ptx::mbarrier_init(&stage_empty[s], kConfig.consumer_warps() * kConfig.cluster());
+      ::cuda::ptx::mbarrier_init(&stage_empty[s], readers * kConfig.cluster());
     }
     for (int s = 0; s < kDispatchDepth; ++s) {
       ::cuda::ptx::mbarrier_init(&item_full[s], 1);
-      ::cuda::ptx::mbarrier_init(&item_empty[s], 1 + kConfig.consumer_warps());
+      ::cuda::ptx::mbarrier_init(&item_empty[s], 1 + readers);
     }
     ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cuda/kernel_launch.hpp"
+#include "cuda/trace_record.hpp"
 
 namespace tessera::cuda {
 
@@ -44,6 +45,7 @@ struct Sm90Header {
   const DeviceLine* line = nullptr;
   GroupExtent extent;
   GroupOperands operands;
+  TraceSpace trace;  // null: nothing is recorded
 };
 
 struct Sm90Arguments {

@@ -52,10 +52,13 @@ class Writer {
         quoted(tile), quoted(kind), time(item.start), time(item.multiplied - item.start), pid, tid,
         item.worker, item.group, item.k_begin, item.k_end, item.peer, item.peers,
         time(item.data_seconds)));
-    if (item.peers == 1) return;
+    if (item.peers == 1 && item.end <= item.multiplied) return;
+    const char* const doing = item.peers == 1   ? "write "
+                              : item.wrote_tile ? "add, write "
+                                                : "publish ";
     add(fmt::format(
-        R"("name":{},"cat":"fix-up","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"peer":{},"peers":{}}})",
-        quoted((item.wrote_tile ? "add, write " : "publish ") + tile), time(item.multiplied),
+        R"("name":{},"cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"peer":{},"peers":{}}})",
+        quoted(doing + tile), item.peers == 1 ? "write" : "fix-up", time(item.multiplied),
         time(item.end - item.multiplied), pid, tid, item.peer, item.peers));
   }
 
@@ -87,19 +90,22 @@ class Writer {
   int arrows_ = 0;
 };
 
-void write_trace(const Trace& trace, int pid, Writer& out) {
-  using Tile = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+// `track`: what a track is called where the trace does not say which SM it was.
+void write_trace(const Trace& trace, int pid, const char* track, Writer& out) {
+  using Tile = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
   struct Piece {
     std::size_t tid;
     const TracedItem* item;
   };
   std::map<Tile, std::vector<Piece>> shared;
   for (std::size_t tid = 0; tid < trace.tracks.size(); ++tid) {
-    out.track(pid, tid, fmt::format("thread {}", tid));
+    out.track(pid, tid,
+              trace.sms.empty() ? fmt::format("{} {}", track, tid)
+                                : fmt::format("SM {}", trace.sms[tid]));
     for (const TracedItem& item : trace.tracks[tid]) {
       out.item(pid, tid, item);
       if (item.peers > 1) {
-        shared[{item.group, item.tile_m, item.tile_n}].push_back({tid, &item});
+        shared[{item.group, item.tile_m, item.tile_n, item.part}].push_back({tid, &item});
       }
     }
   }
@@ -185,9 +191,10 @@ Trace predict_trace(const Plan& plan, int threads) {
 std::string chrome_trace(const Plan& plan, const Trace& measured, const Trace& predicted) {
   Writer out;
   out.process(kMeasured, "measured on " + plan.machine.name);
-  write_trace(measured, kMeasured, out);
+  write_trace(measured, kMeasured, "thread", out);
   out.process(kPredicted, "predicted");
-  write_trace(predicted, kPredicted, out);
+  write_trace(predicted, kPredicted, plan.machine.kind == MachineKind::gpu ? "worker" : "thread",
+              out);
   return out.str();
 }
 

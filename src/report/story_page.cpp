@@ -75,13 +75,8 @@ void add_roofline(const Story& story, Page& page) {
                   has_cache_roof(roofline) ? " The dashed slope is the shared cache." : ""));
 }
 
-void add_schedule(const Story& story, const IterationSpace& space, Page& page) {
-  const Plan& plan = story.plan;
-  const Partition partition = make_partition(plan.schedule, space);
-  const bool shares = story.facts.most_peers > 1;
-  page.section("Who computes what");
-  for (const std::string& words : words_on_schedule(story)) page.paragraph(words);
-
+void add_schedule_chart(const IterationSpace& space, const Partition& partition, bool shares,
+                        Page& page) {
   const ScheduleChart chart = schedule_chart(space, partition);
   page.figure(
       chart.svg,
@@ -97,8 +92,13 @@ void add_schedule(const Story& story, const IterationSpace& space, Page& page) {
     page.figure(
         schedule_chart(space, partition, closer).svg,
         "The first seven workers, closer: the first item of each row is what the first wave "
-        "computes. Follow one colour from row to row to see a tile change hands.");
+        "computes. Follow one colour from row to row to see a tile change hands. A line begins "
+        "where a worker publishes its partial sum and goes on; it ends where whoever finished the "
+        "tile's last piece adds it. The sum waits that long, no worker does.");
   }
+}
+
+void add_cuts(const Story& story, const IterationSpace& space, Page& page) {
   if (story.cuts.size() < 2) return;
   double horizon = 0;
   for (const CutStory& one : story.cuts) horizon = std::max(horizon, one.facts.longest);
@@ -119,6 +119,28 @@ void add_schedule(const Story& story, const IterationSpace& space, Page& page) {
       pictures,
       "The same tiles divided in other ways, on one scale: predicted time, share of worker "
       "time without work, and the most workers that share one tile.");
+}
+
+void add_schedule(const Story& story, const IterationSpace& space, Page& page) {
+  const Plan& plan = story.plan;
+  const Partition partition = make_partition(plan.schedule, space);
+  const bool shares = story.facts.most_peers > 1;
+  page.section("Who computes what");
+  for (const std::string& words : words_on_schedule(story)) page.paragraph(words);
+
+  add_schedule_chart(space, partition, shares, page);
+  add_cuts(story, space, page);
+}
+
+// A plan of whole tiles says nothing about stream-K, which is what would fill its idle end.
+void add_cut_instead(const Story& story, const IterationSpace& space, Page& page) {
+  const std::optional<Story> cut = cut_instead(story);
+  if (!cut) return;
+  page.section("What stream-K would do");
+  page.paragraph(words_on_cut_instead(story, *cut));
+  const std::vector<std::string> words = words_on_schedule(*cut);
+  for (std::size_t i = 1; i < words.size(); ++i) page.paragraph(words[i]);
+  add_schedule_chart(space, make_partition(cut->plan.schedule, space), true, page);
 }
 
 void add_orders(const Story& story, Page& page) {
@@ -232,20 +254,27 @@ void add_trace(const Story& story, Page& page) {
   const TimelineChart chart = timeline_chart(
       measured,
       {.predicted_seconds = story.plan.cost.seconds, .horizon = horizon, .title = "Measured"});
-  const TimelineChart expected =
-      timeline_chart(predicted, {.horizon = horizon, .title = "Predicted"});
+  const bool is_gpu = !measured.sms.empty();
+  const TimelineChart expected = timeline_chart(
+      predicted, {.horizon = horizon, .title = "Predicted", .track = is_gpu ? "worker" : "thread"});
   page.paragraph(chart.words);
   page.figure(chart.svg,
-              "One row for each thread, with the work items it computed. The dashed line is where "
-              "the plan was predicted to end. " +
+              std::string("One row for each ") + (is_gpu ? "SM" : "thread") +
+                  ", with the work items it computed. The dashed line is where the plan was "
+                  "predicted to end. " +
+                  (is_gpu ? "Time begins with the first block: what the launch took before that is "
+                            "not seen. "
+                          : "") +
                   chart.note,
               {{"whole-0", "a whole tile"},
                {"t0", "a piece of a shared tile; pieces of one tile have one colour"},
-               {"data-wait", "of an item: fetching and packing its operands"},
+               {"data-wait", is_gpu ? "of an item: waiting for blocks of A and B"
+                                    : "of an item: fetching and packing its operands"},
                {"adding", "of an item: adding partial sums, writing the tile"}});
   page.figure(expected.svg,
-              "The same items on the same scale, as the cost model expects them: each takes its "
-              "iterations' time, and threads take workers in turn.");
+              std::string("The same items on the same scale, as the cost model expects them: each "
+                          "takes its iterations' time") +
+                  (is_gpu ? "." : ", and threads take workers in turn."));
 }
 
 void add_others(const Story& story, Page& page) {
@@ -308,6 +337,7 @@ std::string story_page(const Story& story, const std::string& command) {
   add_roofline(story, page);
   if (plan.decomposition.tiles > 0) {
     add_schedule(story, space, page);
+    add_cut_instead(story, space, page);
     add_orders(story, page);
     add_scratchpad(story, page);
     add_pipeline(story, page);

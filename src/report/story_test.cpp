@@ -7,6 +7,7 @@
 
 #include "report/chrome_trace.hpp"
 #include "report/text.hpp"
+#include "report/timeline_chart.hpp"
 #include "support/xml_check.hpp"
 #include "tessera/error.hpp"
 
@@ -131,6 +132,44 @@ TEST(ChromeTrace, PredictedItemsDoNotOverlapAndEndOnTime) {
   for (std::size_t at = 0; (at = json.find("\"ph\":\"s\"", at)) != std::string::npos; ++at)
     ++arrows;
   EXPECT_EQ(arrows, static_cast<std::size_t>(std::llround(tell(plan).handed_over)));
+}
+
+// Two SMs that compute one tile side by side, shared by two workers.
+TEST(ChromeTrace, AGpusTracksAreItsSms) {
+  Trace trace;
+  trace.sms = {5, 7, 40, 41};
+  trace.seconds = 20e-6;
+  for (int t = 0; t < 4; ++t) {
+    TracedItem item;
+    item.worker = t / 2;
+    item.part = t % 2;
+    item.peers = 2;
+    item.peer = t / 2;
+    item.start = 1e-6;
+    item.multiplied = 5e-6 + 1e-6 * item.peer;
+    item.end = item.multiplied + 1e-6;
+    item.data_seconds = 1e-6;
+    item.wrote_tile = item.peer == 1;
+    TracedItem whole;
+    whole.start = 10e-6;
+    whole.multiplied = 15e-6;
+    whole.end = 16e-6;
+    whole.wrote_tile = true;
+    trace.tracks.push_back({item, whole});
+  }
+  const std::string json = chrome_trace(showcase(), trace, {});
+  EXPECT_NE(json.find("\"SM 40\""), std::string::npos);
+  EXPECT_NE(json.find("\"write tile (0, 0)\",\"cat\":\"write\""), std::string::npos);
+  // Each part's partial sum goes to the SM that finishes the same part.
+  EXPECT_NE(json.find("\"ph\":\"f\",\"bp\":\"e\",\"id\":2,\"ts\":6.000,\"pid\":1,\"tid\":3"),
+            std::string::npos)
+      << json;
+  EXPECT_EQ(json.find("\"id\":3"), std::string::npos);
+
+  const TimelineChart chart = timeline_chart(trace, {});
+  EXPECT_NE(chart.words.find("8 work items on 4 SMs"), std::string::npos) << chart.words;
+  EXPECT_NE(chart.words.find("waited for blocks"), std::string::npos);
+  EXPECT_NE(chart.svg.find(">41<"), std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "plan/decompose.hpp"
 #include "report/text.hpp"
 
 namespace tessera::report {
@@ -80,6 +81,30 @@ std::string words_on_stream(const Story& story) {
       count(parts.stream_k_iterations), story.plan.schedule.workers, run);
 }
 
+// Where the first runs of the line begin and end, tile by tile.
+std::string words_on_first_wave(const Story& story) {
+  const Decomposition& parts = story.plan.decomposition;
+  const std::int64_t tile = parts.iterations_per_tile;
+  const std::int64_t run = parts.iterations_per_worker + (parts.leftover_iterations > 0 ? 1 : 0);
+  if (story.plan.problem.groups.size() > 1 || story.plan.schedule.workers < 2 || run == tile)
+    return "";
+  if (run < tile) {
+    return fmt::format(
+        "In the first wave worker 0 takes the first {} of the first tile's {} iterations, worker 1 "
+        "begins where it will stop, and so on down the line.",
+        count(run), count(tile));
+  }
+  if (run >= 2 * tile) return "";
+  return fmt::format(
+      "In the first wave worker 0 takes all {0} iterations of the first tile and then the first "
+      "{1} "
+      "of the second. Worker 1 begins {1} iterations into the second, finishes it, and goes on "
+      "into "
+      "the third; worker 2 begins there, and so on: each run begins where the one before will "
+      "stop.",
+      count(tile), count(run - tile));
+}
+
 std::string words_on_two_tiles(const Story& story) {
   const auto one = std::find_if(story.cuts.begin(), story.cuts.end(), [](const CutStory& two) {
     return two.schedule.kind == ScheduleKind::hybrid && !two.schedule.two_tile;
@@ -145,6 +170,7 @@ std::vector<std::string> words_on_schedule(const Story& story) {
   std::vector<std::string> words;
   if (parts.tiles == 0) return {"There is nothing to compute."};
   words.push_back(words_on_waves(story));
+  std::string first_wave;
   switch (plan.schedule.kind) {
     case ScheduleKind::data_parallel:
       words.push_back(fmt::format(
@@ -160,6 +186,7 @@ std::vector<std::string> words_on_schedule(const Story& story) {
     case ScheduleKind::stream_k:
     case ScheduleKind::hybrid:
       if (parts.stream_k_tiles > 0) words.push_back(words_on_stream(story));
+      first_wave = words_on_first_wave(story);
       break;
   }
   if (parts.stream_k_tiles > 0 && parts.data_parallel_tiles > 0) {
@@ -170,10 +197,37 @@ std::vector<std::string> words_on_schedule(const Story& story) {
         count(parts.data_parallel_tiles),
         counted(parts.data_parallel_tiles / plan.schedule.workers, "tile"));
   }
+  if (!first_wave.empty()) words.push_back(first_wave);
   const std::string why = words_on_two_tiles(story);
   if (!why.empty()) words.push_back(why);
   if (story.handed_over > 0) words.push_back(words_on_fix_up(story));
   return words;
+}
+
+std::optional<Story> cut_instead(const Story& story) {
+  if (story.plan.schedule.kind != ScheduleKind::data_parallel) return std::nullopt;
+  // Of the ways told, the last that is cut: with two tiles' work for each worker where that exists.
+  const auto found = std::find_if(story.cuts.rbegin(), story.cuts.rend(), [](const CutStory& one) {
+    return one.facts.most_peers > 1 && one.schedule.kind == ScheduleKind::hybrid;
+  });
+  if (found == story.cuts.rend() || found->facts.busy_share <= story.facts.busy_share) {
+    return std::nullopt;
+  }
+  Plan plan = story.plan;
+  plan.schedule = found->schedule;
+  plan.decomposition = decompose(plan.problem, plan.tile, plan.schedule);
+  plan.cost.seconds = found->seconds;
+  plan.others.clear();
+  return tell(plan);
+}
+
+std::string words_on_cut_instead(const Story& story, const Story& cut) {
+  return fmt::format(
+      "Whole tiles leave {} of all worker time unused; cut tiles would leave {}. The planner keeps "
+      "them whole all the same: it predicts {} against {}, because cutting costs something, too. "
+      "This is how it would go.",
+      idle_share(story.facts), idle_share(cut.facts), seconds(story.plan.cost.seconds),
+      seconds(cut.plan.cost.seconds));
 }
 
 std::string words_on_order(const Story& story) {

@@ -16,7 +16,8 @@ namespace {
 
 constexpr double kWidth = 960;
 constexpr double kLeft = 58;
-constexpr std::size_t kMostTracks = 64;
+constexpr std::size_t kMostTracks = 160;  // more than a GPU has SMs
+constexpr double kLabelHeight = 11;
 constexpr std::size_t kMostItems = 3000;
 constexpr int kColours = 8;
 
@@ -33,7 +34,7 @@ class TileNumbers {
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, int> numbers_;
 };
 
-std::string tip_of(const TracedItem& item) {
+std::string tip_of(const TracedItem& item, bool is_gpu) {
   std::string tip = fmt::format("Worker {}\nTile ({}, {}), iterations {} to {}\n", item.worker,
                                 item.tile_m, item.tile_n, item.k_begin, item.k_end - 1);
   if (item.peers > 1) {
@@ -41,8 +42,9 @@ std::string tip_of(const TracedItem& item) {
                        item.wrote_tile ? "arrived last, added the others and wrote the tile"
                                        : "published its partial sum");
   }
-  tip += fmt::format("From {} to {}: {}\nFetching and packing {}, adding and writing {}",
-                     seconds(item.start), seconds(item.end), seconds(item.end - item.start),
+  tip += fmt::format("From {} to {}: {}\n{} {}, adding and writing {}", seconds(item.start),
+                     seconds(item.end), seconds(item.end - item.start),
+                     is_gpu ? "Waiting for blocks" : "Fetching and packing",
                      seconds(item.data_seconds), seconds(item.end - item.multiplied));
   return tip;
 }
@@ -68,6 +70,7 @@ TraceFacts trace_facts(const Trace& trace) {
 
 TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options) {
   const std::size_t tracks = std::min(trace.tracks.size(), kMostTracks);
+  const std::string noun = trace.sms.empty() ? options.track : "SM";
   const double row =
       std::clamp(360.0 / static_cast<double>(std::max<std::size_t>(tracks, 1)), 7.0, 40.0);
   const double end =
@@ -75,9 +78,12 @@ TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options)
   const LinearScale across{0, end, kLeft, kWidth - 16};
   const double top = options.title.empty() ? 30 : 52;
   const double bottom = top + row * static_cast<double>(tracks);
-  Svg svg(kWidth, bottom + 26, "Threads and the work items each computed, over time", 720);
+  Svg svg(kWidth, bottom + 26,
+          trace.sms.empty() ? "Threads and the work items each computed, over time"
+                            : "SMs and the work items each computed, over time",
+          720);
   if (!options.title.empty()) svg.text({0, 14}, options.title, style("strong big"));
-  svg.text({0, top - 10}, "thread", style(""));
+  svg.text({0, top - 10}, noun, style(""));
   svg.rect(kLeft, top, across.to - across.from, bottom - top, style("idle"));
 
   std::size_t items = 0;
@@ -87,11 +93,16 @@ TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options)
                            ? (across.to - across.from) * static_cast<double>(tracks) / kMostItems
                            : 0.8;
   std::int64_t merged = 0;
+  const auto every = static_cast<std::size_t>(std::ceil(kLabelHeight / row));
   TileNumbers numbers;
   for (std::size_t t = 0; t < tracks; ++t) {
     const double y = top + row * static_cast<double>(t);
     const double gap = row >= 14 ? 4 : 1;
-    svg.text({kLeft - 8, y + row / 2 + 4}, std::to_string(t), style("end"));
+    if (t % every == 0) {
+      const std::string label =
+          std::to_string(trace.sms.empty() ? static_cast<std::int32_t>(t) : trace.sms[t]);
+      svg.text({kLeft - 8, y + row / 2 + 4}, label, style("end"));
+    }
     const std::vector<TracedItem>& track = trace.tracks[t];
     for (std::size_t i = 0; i < track.size();) {
       std::size_t next = i + 1;
@@ -113,11 +124,11 @@ TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options)
       const std::string name = number < 0 ? fmt::format("item whole-{}", i % 2)
                                           : fmt::format("item t{}", number % kColours);
       svg.rect(x, y + gap / 2, width, row - gap,
-               style_with_tip(name, tip_of(item)) +
+               style_with_tip(name, tip_of(item, !trace.sms.empty())) +
                    (number < 0 ? "" : fmt::format(" data-tile=\"{}\"", number)));
       // Packing happens throughout an item; it is drawn as one stretch at its bottom.
       const double packing = across(item.start + item.data_seconds) - x;
-      if (packing > 0.6 && row >= 9) {
+      if (packing > 0.6) {
         svg.rect(x, y + row - gap / 2 - row * 0.16, packing, row * 0.16, style("data-wait"));
       }
       const double adding = across(item.end) - across(item.multiplied);
@@ -143,18 +154,20 @@ TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options)
   chart.svg = svg.str();
   if (merged > 0) chart.note = counted(merged, "short work item") + " are merged. ";
   if (tracks < trace.tracks.size()) {
-    chart.note += fmt::format("The first {} of {} threads are drawn.", tracks, trace.tracks.size());
+    chart.note +=
+        fmt::format("The first {} of {} {}s are drawn.", tracks, trace.tracks.size(), noun);
   }
   const TraceFacts facts = trace_facts(trace);
   chart.words = fmt::format(
-      "{} on {} in {}. Of all their time they multiplied for {}, fetched and packed operands for "
-      "{}, "
-      "added partial sums and wrote shared tiles for {}, and were idle for {} (starting, and "
-      "waiting "
-      "for the last one to finish). No time was spent waiting for peers: no item ever does.",
+      "{} on {} in {}. Of all their time they multiplied for {}, {} for {}, added partial sums and "
+      "wrote {}tiles for {}, and were idle for {} (starting, and waiting for the last one to "
+      "finish). No time was spent waiting for peers: no item ever does.",
       counted(facts.items, "work item"),
-      counted(static_cast<std::int64_t>(trace.tracks.size()), "thread"), seconds(trace.seconds),
-      percent(facts.multiplying), percent(facts.data), percent(facts.adding), percent(facts.idle));
+      counted(static_cast<std::int64_t>(trace.tracks.size()), noun), seconds(trace.seconds),
+      percent(facts.multiplying),
+      trace.sms.empty() ? "fetched and packed operands" : "waited for blocks of A and B",
+      percent(facts.data), trace.sms.empty() ? "shared " : "", percent(facts.adding),
+      percent(facts.idle));
   return chart;
 }
 

@@ -1,4 +1,4 @@
-// A trace as a picture: threads down, time across, with each work item's phases.
+// A trace as a picture: threads or SMs down, time across, with each work item's phases.
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@ namespace tessera::report {
 struct TimelineChart {
   std::string svg;
   std::string note;   // what was left out or merged; empty: nothing
-  std::string words;  // how busy the threads were, and what held them up
+  std::string words;  // how busy they were, and what held them up
 };
 
 struct TimelineOptions {
   double predicted_seconds = 0;  // marked; 0: no mark
   double horizon = 0;            // seconds at the right border; 0: the end of the trace
   std::string title = {};        // above the picture; empty: none
+  std::string track = "thread";  // what a track is where the trace does not say which SM it was
 };
 
 TimelineChart timeline_chart(const Trace& trace, const TimelineOptions& options);
 
-// Shares of all threads' time.
+// Shares of the time of all threads or SMs.
 struct TraceFacts {
   double multiplying = 0;
   double data = 0;    // packing, or waiting for blocks

@@ -1,0 +1,114 @@
+// Traces of every kernel: each iteration of each tile once, nothing overlaps on an SM, moments in
+// order, and the same bits as without a trace.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <tuple>
+
+#include "cuda/product.hpp"
+
+namespace tessera::test {
+namespace {
+
+class Tracing : public CudaTest, public ::testing::WithParamInterface<KernelEntry> {
+ protected:
+  const KernelEntry& kernel() const { return GetParam(); }
+
+  ProductCase product_case() const {
+    const TileConfig& tile = kernel().tile;
+    return {.types = {kernel().a, kernel().b, gemm_types_for(kernel().a).c},
+            .shape = {3 * tile.block_m, 5 * tile.block_n, 19 * tile.block_k},
+            .b = {.column_major = kernel().a == ElementType::i8}};
+  }
+};
+
+// Returns the seconds that items waited for data, all together.
+double expect_sound(const Trace& trace, std::int64_t tiles, std::int64_t iterations) {
+  struct Tile {
+    std::int64_t iterations = 0;
+    int writers = 0;
+  };
+  std::map<std::tuple<int, int, int>, Tile> found;
+  EXPECT_EQ(trace.tracks.size(), trace.sms.size());
+  int parts = 1;
+  double waited = 0;
+  for (const std::vector<TracedItem>& track : trace.tracks) {
+    double before = 0;
+    for (const TracedItem& item : track) {
+      EXPECT_LE(before, item.start);
+      EXPECT_LE(item.start, item.multiplied);
+      EXPECT_LE(item.multiplied, item.end);
+      EXPECT_GE(item.data_seconds, 0);
+      EXPECT_LE(item.data_seconds, item.multiplied - item.start);
+      EXPECT_LE(item.end, trace.seconds);
+      waited += item.data_seconds;
+      before = item.end;
+      parts = std::max(parts, item.part + 1);
+      Tile& tile = found[{item.tile_m, item.tile_n, item.part}];
+      tile.iterations += item.k_end - item.k_begin;
+      tile.writers += item.wrote_tile ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(found.size()), tiles * parts);
+  for (const auto& [where, tile] : found) {
+    EXPECT_EQ(tile.iterations, iterations);
+    EXPECT_EQ(tile.writers, 1);
+  }
+  // A run of these products takes microseconds; a clock read wrongly is off by orders of magnitude.
+  EXPECT_GT(trace.seconds, 1e-6);
+  EXPECT_LT(trace.seconds, 1e-2);
+  return waited;
+}
+
+TEST_P(Tracing, EveryIterationOnceAndInOrder) {
+  for (const Schedule& schedule :
+       {Schedule{.kind = ScheduleKind::data_parallel, .workers = 7},
+        Schedule{.kind = ScheduleKind::stream_k, .workers = 31},
+        Schedule{.kind = ScheduleKind::hybrid, .workers = 4},
+        Schedule{.kind = ScheduleKind::split_k, .workers = 400, .splits = 9}}) {
+    DeviceProduct product(product_case());
+    SCOPED_TRACE(describe_case(product.what(), schedule));
+    const Operands group = product.operands();
+    const Plan plan = forced_plan(product.problem(), kernel(), schedule);
+    run(plan, {&group, 1});
+    const GemmShape& shape = product.what().shape;
+    DeviceMatrix plain(product.what().types.c, shape.m, shape.n, DeviceFill::poison, 0);
+    plain.copy_from(product.c());
+    product.reset_c();
+
+    Trace trace;
+    RunOptions options;
+    options.trace = &trace;
+    run(plan, {&group, 1}, options);
+    EXPECT_EQ(product.verdict(400), "");
+    EXPECT_EQ(product.c().count_differences(plain), 0);
+    const double waited = expect_sound(trace, 15, 19);
+    // Nothing hides a worker's first load; the general kernels do not say.
+    if (kernel().needs_tma) {
+      EXPECT_GT(waited, 1e-7);
+    }
+  }
+}
+
+TEST_P(Tracing, RefusedWhileAStreamIsCaptured) {
+  DeviceProduct product(product_case());
+  const Operands group = product.operands();
+  const Plan plan = forced_plan(product.problem(), kernel(), {.workers = 4});
+  const Stream stream;
+  run(plan, {&group, 1}, {.stream = stream});
+  check(cudaDeviceSynchronize());
+  Trace trace;
+  RunOptions options{.stream = stream};
+  options.trace = &trace;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  EXPECT_THROW(run(plan, {&group, 1}, options), Error);
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph));
+  check(cudaGraphDestroy(graph));
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, Tracing, ::testing::ValuesIn(kernels_under_test()),
+                         NameOfKernel{});
+
+}  // namespace
+}  // namespace tessera::test
