@@ -57,6 +57,8 @@ def type_name(dtype: Any) -> str:
 
 
 _NO_DEVICE = contextlib.nullcontext()
+# DLPack's numbers for memory that the host reads: its own, and what CUDA has pinned.
+_HOST_MEMORY = (1, 3)
 
 
 class Framework:
@@ -83,6 +85,23 @@ class Framework:
         import numpy
 
         return numpy.empty(shape, _numpy_dtype(type_name))
+
+    def indices(self, values: Any, like: Any) -> Any:
+        """Whole numbers beside the array, in its device's memory if they can be moved there."""
+        if hasattr(values, "dtype"):
+            return values
+        import numpy
+
+        return numpy.asarray(values, dtype=numpy.int64)
+
+    def readable_indices(self, values: Any) -> Any:
+        """What `indices` gave, as the extension module can read it."""
+        return values
+
+    def are_on_device(self, values: Any) -> bool:
+        """Whether reading them here would wait for a device."""
+        kind = getattr(values, "__dlpack_device__", None)
+        return kind is not None and kind()[0] not in _HOST_MEMORY
 
     def copy_into(self, destination: Any, source: Any) -> None:
         destination[...] = source
@@ -116,6 +135,21 @@ class _Torch(Framework):
         import torch
 
         return torch.empty(shape, dtype=getattr(torch, _LONG_NAMES[type_name]), device=like.device)
+
+    def indices(self, values: Any, like: Any) -> Any:
+        import torch
+
+        if not isinstance(values, torch.Tensor):
+            values = torch.as_tensor(_as_numpy(values))
+        if values.dtype not in (torch.int32, torch.int64):
+            values = values.to(torch.int64)
+        return values.to(like.device).contiguous()
+
+    def readable_indices(self, values: Any) -> Any:
+        return (values.data_ptr(), values.numel(), 8 * values.element_size(), values.get_device())
+
+    def are_on_device(self, values: Any) -> bool:
+        return values.is_cuda
 
     def copy_into(self, destination: Any, source: Any) -> None:
         destination.copy_(source)

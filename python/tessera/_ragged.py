@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from . import _tessera
-from ._frameworks import framework_of
+from ._frameworks import Framework, framework_of
 from ._products import _beta, _place_addend, _result_type, _shape
 
 
@@ -20,9 +20,11 @@ def ragged_gemm(
     beta: Optional[float] = None,
     bias: Any = None,
     activation: str = "none",
+    # duplicate: the keywords that gemm has
     out: Any = None,
     out_dtype: Any = None,
     threads: int = 0,
+    stream: Optional[int] = None,
 ) -> Any:
     """Products of the parts that whole numbers in one array cut; nothing is padded.
 
@@ -34,35 +36,39 @@ def ragged_gemm(
       (G, capacity, n).
 
     Rows that belong to no group are 0 in a new result, and left alone in ``out``. ``bias`` is (n),
-    or (G, n) with one for each group; the other arguments are those of ``gemm``. CPU only so far:
-    for arrays on a GPU pass lists to ``grouped_gemm``.
+    or (G, n) with one for each group; the other arguments are those of ``gemm``.
+
+    On a GPU the sizes are read there and nothing waits for them; those that lie in the host's
+    memory are copied. Wrong sizes in a GPU's memory compute nothing and raise nothing.
     """
     if (offsets is None) == (counts is None):
         raise _tessera.InvalidArgumentError(
             "offsets and counts: must be one of the two; given "
             f"{'none' if offsets is None else 'both'}; pass what says the groups' sizes"
         )
-    sizes = _indices(counts if offsets is None else offsets)
-    multiply, shape, untouched = _door(_shape(a), _shape(b), sizes, offsets is not None)
     framework = framework_of(a)
-    result = out
-    if result is None:
-        result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
-        for rows in untouched:
-            result[rows] = 0
-    if c is not None:
-        _place_addend(framework, result, c)
-    multiply(
-        framework.readable(a),
-        sizes,
-        framework_of(b).readable(b),
-        framework.writable(result),
-        alpha,
-        _beta(c, beta),
-        None if bias is None else framework_of(bias).readable(bias),
-        activation,
-        threads,
-    )
+    with framework.device(a):
+        sizes = framework.indices(counts if offsets is None else offsets, like=a)
+        multiply, shape = _door(_shape(a), _shape(b), sizes, offsets is not None)
+        result = out
+        if result is None:
+            result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
+            for rows in _untouched(framework, multiply, sizes):
+                result[rows] = 0
+        if c is not None:
+            _place_addend(framework, result, c)
+        multiply(
+            framework.readable(a),
+            framework.readable_indices(sizes),
+            framework_of(b).readable(b),
+            framework.writable(result),
+            alpha,
+            _beta(c, beta),
+            None if bias is None else framework_of(bias).readable(bias),
+            activation,
+            threads,
+            framework.stream(a) if stream is None else stream,
+        )
     return framework.finished(result) if out is None else out
 
 
@@ -76,61 +82,59 @@ def gated_gemm(
     out: Any = None,
     out_dtype: Any = None,
     threads: int = 0,
+    stream: Optional[int] = None,
 ) -> Any:
-    """The gated pair, SwiGLU with its default: ``silu(a @ gate) * (a @ up)``, rounded once.
+    """The gated pair, SwiGLU with its default: ``silu(a @ gate) * (a @ up)``.
 
-    ``gate`` and ``up`` are (k, n), or with ``offsets`` (G, k, n) as ``ragged_gemm`` takes them. CPU
-    only so far.
+    ``gate`` and ``up`` are (k, n), or with ``offsets`` (G, k, n) as ``ragged_gemm`` takes them. The
+    product of the two is rounded once.
     """
     framework = framework_of(a)
-    result = out
-    if result is None:
-        shape = (_shape(a)[0], _shape(gate)[-1])
-        result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
-    operands = [
-        framework.readable(a),
-        framework_of(gate).readable(gate),
-        framework_of(up).readable(up),
-        framework.writable(result),
-    ]
-    if offsets is None:
-        _tessera.gated(*operands, activation, threads)
-    else:
-        offsets = _indices(offsets)
-        if out is None:
-            for rows in _outside(offsets):
-                result[rows] = 0
-        _tessera.gated_rows(*operands, offsets, activation, threads)
+    with framework.device(a):
+        result = out
+        if result is None:
+            shape = (_shape(a)[0], _shape(gate)[-1])
+            result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
+        operands = [
+            framework.readable(a),
+            framework_of(gate).readable(gate),
+            framework_of(up).readable(up),
+            framework.writable(result),
+        ]
+        if stream is None:
+            stream = framework.stream(a)
+        if offsets is None:
+            _tessera.gated(*operands, activation, threads, stream)
+        else:
+            offsets = framework.indices(offsets, like=a)
+            if out is None:
+                for rows in _untouched(framework, _tessera.ragged_rows, offsets):
+                    result[rows] = 0
+            sizes = framework.readable_indices(offsets)
+            _tessera.gated_rows(*operands, sizes, activation, threads, stream)
     return framework.finished(result) if out is None else out
-
-
-def _indices(values: Any) -> Any:
-    """A list becomes an array."""
-    if hasattr(values, "dtype"):
-        return values
-    import numpy
-
-    return numpy.asarray(values, dtype=numpy.int64)
 
 
 def _door(
     a: tuple[int, ...], b: tuple[int, ...], sizes: Any, is_cut: bool
-) -> tuple[Callable[..., None], tuple[int, ...], list[slice]]:
-    """What computes this, its result's shape, and the parts of it that no group writes."""
+) -> tuple[Callable[..., None], tuple[int, ...]]:
+    """What computes this, and its result's shape."""
     if not is_cut and (len(a), len(b)) == (3, 3):
-        return _tessera.masked_rows, (a[0], a[1], b[2]), [slice(None)]
+        return _tessera.masked_rows, (a[0], a[1], b[2])
     if is_cut and (len(a), len(b)) == (2, 3):
-        return _tessera.ragged_rows, (a[0], b[2]), _outside(sizes)
+        return _tessera.ragged_rows, (a[0], b[2])
     if is_cut and (len(a), len(b)) == (2, 2):
-        return _tessera.ragged_k, (len(sizes) - 1, a[0], b[1]), []
+        return _tessera.ragged_k, (len(sizes) - 1, a[0], b[1])
     raise _tessera.InvalidArgumentError(
         "a and b: must have 2 dimensions each, or b 3, with offsets, and 3 each with counts; "
         f"given shapes {a} and {b}; reshape the arrays"
     )
 
 
-def _outside(offsets: Any) -> list[slice]:
-    """Rows before the first group and after the last."""
-    if len(offsets) == 0:
+def _untouched(framework: Framework, multiply: Callable[..., None], sizes: Any) -> list[slice]:
+    """The rows of a new result that no group writes; all of them where only a device knows."""
+    if multiply is _tessera.ragged_k or len(sizes) == 0:
         return []
-    return [slice(0, max(0, int(offsets[0]))), slice(max(0, int(offsets[-1])), None)]
+    if multiply is _tessera.masked_rows or framework.are_on_device(sizes):
+        return [slice(None)]
+    return [slice(0, max(0, int(sizes[0]))), slice(max(0, int(sizes[-1])), None)]

@@ -11,9 +11,9 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from . import _products
+from . import _products, _ragged
 
-__all__ = ["gemm", "grouped_gemm", "grouped_weight_gradient"]
+__all__ = ["gated_gemm", "gemm", "grouped_gemm", "grouped_weight_gradient"]
 
 _INTEGERS = (torch.int8, torch.uint8)
 
@@ -74,6 +74,8 @@ def _sum_to(gradient: Tensor, operand: Tensor) -> Tensor:
 
 
 def _activation_gradient(activation: str, gradient: Tensor, before: Tensor) -> Tensor:
+    if activation == "none":
+        return gradient
     if activation == "relu":
         return gradient * (before > 0)
     if activation == "silu":
@@ -89,20 +91,14 @@ gemm.register_autograd(_gemm_gradient, setup_context=_save_gemm)
 def grouped_gemm(a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
     """Rows ends[g − 1] to ends[g] of a (total, k) times b[g] of b (groups, k, n): (total, n).
 
-    ``ends`` are cumulative sizes, integers that never fall; the host reads them, so on a GPU keep
-    them on the CPU where waiting for the stream would hurt. Rows past the last end become 0.
+    ``ends`` are cumulative sizes, integers that never fall. On a GPU they are read there: nothing
+    waits for them, and wrong ones compute nothing and raise nothing. Rows past the last end become
+    0.
     """
+    _check_ends(ends, b.shape[0], a.shape[0])
     a, b = a.detach(), b.detach()
-    result = a.new_empty((a.shape[0], b.shape[2]))
-    if _are_on_host(a, ends):
-        _run_on_host(_products._tessera.ragged_rows, a, ends, b, result, b.shape[0])
-        result[int(ends[-1]) if len(ends) > 0 else 0 :].zero_()
-        return result
-    slices = _slices(ends, b.shape[0], a.shape[0])
-    _products.grouped_gemm(
-        [a[s] for s in slices], list(b.unbind(0)), out=[result[s] for s in slices]
-    )
-    result[slices[-1].stop if slices else 0 :].zero_()
+    result = _room_for_rows(a, ends, b.shape[2])
+    _multiply(_products._tessera.ragged_rows, a, ends, b, result)
     return result
 
 
@@ -119,15 +115,10 @@ def _(a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
 @torch.library.custom_op("tessera::grouped_weight_gradient", mutates_args=())
 def grouped_weight_gradient(a: Tensor, y: Tensor, ends: Tensor) -> Tensor:
     """a[rows of g]ᵀ @ y[rows of g] for every group: (groups, k, n). A group with no rows gets 0."""
+    _check_ends(ends, ends.shape[0], a.shape[0])
     a, y = a.detach(), y.detach()
     result = a.new_empty((ends.shape[0], a.shape[1], y.shape[1]))
-    if _are_on_host(a, ends):
-        _run_on_host(_products._tessera.ragged_k, a.mT, ends, y, result, ends.shape[0])
-        return result
-    slices = _slices(ends, ends.shape[0], a.shape[0])
-    _products.grouped_gemm(
-        [a[s].mT for s in slices], [y[s] for s in slices], out=list(result.unbind(0))
-    )
+    _multiply(_products._tessera.ragged_k, a.mT, ends, y, result)
     return result
 
 
@@ -143,21 +134,35 @@ def _check_grouped(rows: Tensor, ends: Tensor) -> None:
     torch._check(ends.dim() == 1, lambda: "ends: must have 1 dimension")
 
 
-def _are_on_host(a: Tensor, ends: Tensor) -> bool:
-    return a.device.type == "cpu" and ends.device.type == "cpu"
+def _check_ends(ends: Tensor, groups: int, total: int) -> None:
+    """As far as the host can without waiting for a device."""
+    bounds = [0] if ends.is_cuda else [0, *ends.tolist()]
+    rises = all(low <= high for low, high in zip(bounds, bounds[1:]))
+    if ends.shape[0] == groups and rises and bounds[-1] <= total:
+        return
+    raise _products._tessera.InvalidArgumentError(
+        f"ends: must be {groups} cumulative sizes of at most {total}; given {ends.tolist()}; "
+        "pass the running sum of the groups' rows"
+    )
 
 
-def _run_on_host(multiply, a: Tensor, ends: Tensor, b: Tensor, result: Tensor, groups: int) -> None:
-    """The library reads ends where they are."""
-    if ends.shape[0] != groups:
-        _refuse_ends(groups, a.shape[0], ends.tolist())
-    if ends.dtype not in (torch.int32, torch.int64):
-        ends = ends.to(torch.int64)
+def _room_for_rows(a: Tensor, ends: Tensor, columns: int) -> Tensor:
+    """Room for the groups' rows; those past the last are 0."""
+    if ends.is_cuda:
+        return a.new_zeros((a.shape[0], columns))
+    result = a.new_empty((a.shape[0], columns))
+    result[int(ends[-1]) if len(ends) > 0 else 0 :].zero_()
+    return result
+
+
+def _multiply(multiply, a: Tensor, ends: Tensor, b: Tensor, result: Tensor) -> None:
+    """The library reads ends where the operands are."""
     framework = _products.framework_of(a)
-    try:
+    with framework.device(a):
+        ends = framework.indices(ends, like=a)  # kept until the call is queued
         multiply(
             framework.readable(a),
-            ends,
+            framework.readable_indices(ends),
             framework.readable(b),
             framework.writable(result),
             1.0,
@@ -165,25 +170,8 @@ def _run_on_host(multiply, a: Tensor, ends: Tensor, b: Tensor, result: Tensor, g
             None,
             "none",
             0,
+            framework.stream(a),
         )
-    except _products._tessera.InvalidArgumentError as error:
-        # It calls them offsets.
-        raise type(error)(str(error).replace("offsets", "ends", 1)) from None
-
-
-def _refuse_ends(groups: int, total: int, given: list[int]) -> None:
-    raise _products._tessera.InvalidArgumentError(
-        f"ends: must be {groups} cumulative sizes of at most {total}; given {given}; "
-        "pass the running sum of the groups' rows"
-    )
-
-
-def _slices(ends: Tensor, groups: int, total: int) -> list[slice]:
-    bounds = [0, *ends.tolist()]
-    rises = all(low <= high for low, high in zip(bounds, bounds[1:]))
-    if len(bounds) != groups + 1 or not rises or bounds[-1] > total:
-        _refuse_ends(groups, total, bounds[1:])
-    return [slice(low, high) for low, high in zip(bounds, bounds[1:])]
 
 
 def _save_grouped(ctx, inputs, output) -> None:
@@ -212,3 +200,82 @@ def _weight_gradient_gradient(ctx, gradient: Tensor):
 
 grouped_gemm.register_autograd(_grouped_gradient, setup_context=_save_grouped)
 grouped_weight_gradient.register_autograd(_weight_gradient_gradient, setup_context=_save_grouped)
+
+
+@torch.library.custom_op("tessera::gated_gemm", mutates_args=())
+def gated_gemm(
+    a: Tensor,
+    gate: Tensor,
+    up: Tensor,
+    ends: Optional[Tensor] = None,
+    activation: str = "silu",
+) -> Tensor:
+    """The gated pair, SwiGLU with its default: activation(a @ gate) · (a @ up), rounded once.
+
+    ``a`` is (total, k), ``gate`` and ``up`` (k, n), or with the ``ends`` of grouped_gemm (groups, k,
+    n): then each group's rows meet its own two weights.
+    """
+    a, gate, up = a.detach(), gate.detach(), up.detach()
+    if ends is None:
+        return _ragged.gated_gemm(a, gate, up, activation=activation)
+    _check_ends(ends, gate.shape[0], a.shape[0])
+    result = _room_for_rows(a, ends, gate.shape[2])
+    return _ragged.gated_gemm(a, gate, up, ends, activation=activation, out=result)
+
+
+@gated_gemm.register_fake
+def _(a, gate, up, ends=None, activation="silu"):
+    torch._check(
+        a.dim() == 2 and gate.dim() == up.dim() == (2 if ends is None else 3),
+        lambda: "a, gate and up: must have 2 dimensions, the weights 3 with ends",
+    )
+    torch._check(
+        gate.shape == up.shape and a.shape[1] == gate.shape[-2],
+        lambda: f"gate and up: must both have {a.shape[1]} rows, as a has columns",
+    )
+    return a.new_empty((a.shape[0], gate.shape[-1]))
+
+
+def _save_gated(ctx, inputs, output) -> None:
+    a, gate, up, ends, ctx.activation = inputs
+    ctx.save_for_backward(a, gate, up, ends)
+
+
+def _gated_gradient(ctx, gradient: Tensor):
+    a, gate, up, ends = ctx.saved_tensors
+
+    def multiply(x, weights):
+        return gemm(x, weights) if ends is None else grouped_gemm(x, weights, ends)
+
+    def weight_gradient(y):
+        return gemm(a.mT, y) if ends is None else grouped_weight_gradient(a, y, ends)
+
+    # Cheaper to compute again than to keep.
+    before, factor = multiply(a, gate), multiply(a, up)
+    gradient_up = gradient * _activate(ctx.activation, before)
+    gradient_gate = _activation_gradient(ctx.activation, gradient * factor, before)
+    need_a, need_gate, need_up = ctx.needs_input_grad[:3]
+    gradient_a = None
+    if need_a:
+        gradient_a = multiply(gradient_gate, gate.mT) + multiply(gradient_up, up.mT)
+    return (
+        gradient_a,
+        weight_gradient(gradient_gate) if need_gate else None,
+        weight_gradient(gradient_up) if need_up else None,
+        None,
+        None,
+    )
+
+
+def _activate(activation: str, before: Tensor) -> Tensor:
+    if activation == "none":
+        return before
+    if activation == "relu":
+        return torch.relu(before)
+    if activation == "silu":
+        return torch.nn.functional.silu(before)
+    approximate = "tanh" if activation == "gelu_tanh" else "none"
+    return torch.nn.functional.gelu(before, approximate=approximate)
+
+
+gated_gemm.register_autograd(_gated_gradient, setup_context=_save_gated)

@@ -93,6 +93,24 @@ OPERATORS = {
         torch.ops.tessera.grouped_weight_gradient,
         (normal(9, 4, device=d, grad=True), normal(9, 5, device=d, grad=True), ends(3, 0, 4)),
     ),
+    "gated_gemm": lambda d: (
+        torch.ops.tessera.gated_gemm,
+        (
+            normal(5, 4, device=d, grad=True),
+            normal(4, 6, device=d, grad=True),
+            normal(4, 6, device=d, grad=True),
+        ),
+    ),
+    "gated_gemm_groups": lambda d: (
+        torch.ops.tessera.gated_gemm,
+        (
+            normal(9, 4, device=d, grad=True),
+            normal(3, 4, 5, device=d, grad=True),
+            normal(3, 4, 5, device=d, grad=True),
+            ends(3, 0, 4),
+            "gelu_tanh",
+        ),
+    ),
 }
 
 
@@ -108,18 +126,20 @@ def test_gradients(device, name):
     assert torch.autograd.gradcheck(operator, arguments)
 
 
-@pytest.mark.parametrize("activation", ["none", "relu", "gelu_tanh", "gelu_erf", "silu"])
+ACTIVATIONS = {
+    "none": lambda z: z,
+    "relu": torch.relu,
+    "gelu_tanh": lambda z: torch.nn.functional.gelu(z, approximate="tanh"),
+    "gelu_erf": torch.nn.functional.gelu,
+    "silu": torch.nn.functional.silu,
+}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_epilogues_are_torchs(device, activation):
     a, b, bias = (normal(*shape, device=device, grad=True) for shape in [(7, 6), (6, 5), (5,)])
-    functions = {
-        "none": lambda z: z,
-        "relu": torch.relu,
-        "gelu_tanh": lambda z: torch.nn.functional.gelu(z, approximate="tanh"),
-        "gelu_erf": torch.nn.functional.gelu,
-        "silu": torch.nn.functional.silu,
-    }
     got = tessera.torch.gemm(a, b, bias, activation)
-    want = functions[activation](a @ b + bias)
+    want = ACTIVATIONS[activation](a @ b + bias)
     torch.testing.assert_close(got, want)
     gradient = torch.randn_like(got)
     for mine, theirs in zip(
@@ -143,6 +163,49 @@ def test_grouped_gemm(device):
     for wrong in (ends(3, 0, 9), ends(3, 0), ends(0, 3, 0, 4), ends(4, -1, 2)):
         with pytest.raises(tessera.InvalidArgumentError, match="ends"):
             tessera.torch.grouped_gemm(a, b, wrong)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_gated_gemm(device, activation):
+    a, gate, up = (normal(*s, device=device, grad=True) for s in [(7, 6), (6, 5), (6, 5)])
+    got = tessera.torch.gated_gemm(a, gate, up, activation=activation)
+    want = ACTIVATIONS[activation](a @ gate) * (a @ up)
+    torch.testing.assert_close(got, want)
+    gradient = torch.randn_like(got)
+    for mine, theirs in zip(
+        torch.autograd.grad(got, (a, gate, up), gradient),
+        torch.autograd.grad(want, (a, gate, up), gradient),
+    ):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_sizes_in_the_gpus_memory(device):
+    """A graph that was captured with some sizes computes with those of the moment."""
+    if device == "cpu":
+        pytest.skip("the CPU has no memory of another device")
+    a, b = normal(300, 64, device=device, dtype=torch.bfloat16), normal(
+        4, 64, 96, device=device, dtype=torch.bfloat16
+    )
+    last = ends(100, 0, 150, 50).to(device)
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        tessera.torch.grouped_gemm(a, b, last)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        got = tessera.torch.grouped_gemm(a, b, last)
+    for sizes in [(100, 0, 150, 50), (1, 298, 0, 0), (0, 0, 7, 200)]:
+        last.copy_(ends(*sizes))
+        graph.replay()
+        torch.testing.assert_close(got, reference_grouped(a, b, ends(*sizes)), rtol=2e-2, atol=2e-1)
+    # The offsets of ragged_gemm begin with 0, and out keeps what no group has.
+    out = torch.full((300, 96), 7.0, device=device, dtype=torch.bfloat16)
+    offsets = torch.tensor([0, 5, 5, 9, 200], device=device, dtype=torch.int32)
+    tessera.ragged_gemm(a, b, offsets, out=out)
+    torch.testing.assert_close(
+        out[:200], reference_grouped(a, b, ends(5, 0, 4, 191))[:200], rtol=2e-2, atol=2e-1
+    )
+    assert (out[200:] == 7).all()
 
 
 def test_compiles_without_graph_breaks(device):
