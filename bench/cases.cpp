@@ -35,8 +35,8 @@ Row split(std::string_view line) {
 
 class CaseParser {
  public:
-  CaseParser(const std::string& source, int row_divisor)
-      : source_(source), row_divisor_(row_divisor) {}
+  CaseParser(const std::string& source, int row_divisor, std::uint64_t seed)
+      : source_(source), row_divisor_(row_divisor), seed_(seed) {}
 
   std::vector<Case> parse(std::string_view csv) {
     std::vector<Case> cases;
@@ -120,17 +120,17 @@ class CaseParser {
         !(concentration > 0)) {
       complain("draw sizes by uniform or dirichlet(CONCENTRATION)", "'" + distribution + "'");
     }
-    Generator generator(0);
+    Generator generator(2 * seed_);
     for (double& value : values) value = generator.gamma(concentration);
     return values;
   }
 
-  static std::vector<std::int64_t> draw_rows(std::int64_t rows, const std::vector<double>& shares) {
+  std::vector<std::int64_t> draw_rows(std::int64_t rows, const std::vector<double>& shares) const {
     std::vector<double> bounds;
     double sum = 0;
     for (const double share : shares) bounds.push_back(sum += share);
     std::vector<std::int64_t> counts(shares.size(), 0);
-    Generator generator(1);
+    Generator generator(2 * seed_ + 1);
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto found = std::upper_bound(bounds.begin(), bounds.end(), generator.uniform() * sum);
       const auto group = std::min<std::ptrdiff_t>(found - bounds.begin(),
@@ -142,6 +142,7 @@ class CaseParser {
 
   const std::string& source_;
   int row_divisor_;
+  std::uint64_t seed_;
   int line_ = 0;
 };
 
@@ -157,8 +158,9 @@ constexpr BuiltIn kBuiltIn[] = {
 
 }  // namespace
 
-std::vector<Case> parse_cases(std::string_view csv, const std::string& source, int row_divisor) {
-  return CaseParser(source, row_divisor).parse(csv);
+std::vector<Case> parse_cases(std::string_view csv, const std::string& source, int row_divisor,
+                              std::uint64_t seed) {
+  return CaseParser(source, row_divisor, seed).parse(csv);
 }
 
 std::string_view built_in_shapes(std::string_view name) {

@@ -1,6 +1,7 @@
 // What is measured: products from lists of shapes (CSV), of which three come with the command.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,10 @@ struct Case {
 
 // Reads a list in one of two forms, told apart by the first line: "m,n,k,why", or
 // "suite,groups,n,k,total_rows,sizes", whose row counts are drawn multinomially, with equal
-// probabilities ("uniform") or Dirichlet ones ("dirichlet(1.0)"), seed 0. `row_divisor` divides the
-// total rows of groups. Throws Error(io) that names the line.
-std::vector<Case> parse_cases(std::string_view csv, const std::string& source, int row_divisor);
+// probabilities ("uniform") or Dirichlet ones ("dirichlet(1.0)") of a seed. `row_divisor` divides
+// the total rows of groups. Throws Error(io) that names the line.
+std::vector<Case> parse_cases(std::string_view csv, const std::string& source, int row_divisor,
+                              std::uint64_t seed = 0);
 
 // The list called "cpu", "dense" or "grouped"; empty for any other name.
 std::string_view built_in_shapes(std::string_view name);

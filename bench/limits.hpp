@@ -10,6 +10,15 @@
 
 namespace tessera::bench {
 
+// What products are held against: no call can take less than their arithmetic and their traffic at
+// these rates, each measured as it says.
+struct ProcessorLimits {
+  double flops_per_second = 0;
+  double bytes_per_second = 0;
+  std::string flops_source;  // "8192x8192x8192 by cuBLASLt"
+  std::string bytes_source;  // "a copy of 2 GiB, read and written"
+};
+
 struct PeakMeasurement {
   double flops_per_second = 0;  // of all threads together; a multiply-add counts as two
   std::string instruction;      // "vfmadd231ps zmm"

@@ -15,6 +15,7 @@
 #include "cli/bench_report.hpp"
 #include "cli/cpu_bench.hpp"
 #include "cli/cuda_bench.hpp"
+#include "cli/moe_bench.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "cli/shape.hpp"
@@ -31,10 +32,11 @@ constexpr int kCpuRowDivisor = 16;
 struct Options {
   std::vector<std::string> shapes;
   std::vector<std::string> lists;
+  std::string suite;
   std::string kind;
   int count = 100;
-  std::uint64_t seed = 1;
-  std::vector<std::string> types = {"f32"};
+  std::optional<std::uint64_t> seed;  // without one: 1 for lists of products, 0 for sizes
+  std::vector<std::string> types;
   std::vector<std::string> schedules = {"auto"};
   std::string tile;
   std::vector<int> threads;
@@ -58,7 +60,7 @@ std::vector<bench::Case> cases_from(const Options& options, int row_divisor) {
   const std::vector<std::string> corpora = bench::corpus_names();
   for (const std::string& list : lists) {
     if (std::find(corpora.begin(), corpora.end(), list) != corpora.end()) {
-      for (bench::Case& found : bench::corpus(list, options.count, options.seed)) {
+      for (bench::Case& found : bench::corpus(list, options.count, options.seed.value_or(1))) {
         cases.push_back(std::move(found));
       }
       continue;
@@ -119,13 +121,9 @@ int run_on_gpu(const Options& options) {
   }
   bench_options.cold = options.cold;
   bench_options.json = options.json;
-  for (const std::string& peer : options.peers) {
-    if (peer != "cublaslt" && !peer.starts_with("cublaslt=")) {
-      throw Error(ErrorCode::invalid_argument, "--peer", "be cublaslt on a GPU", "'" + peer + "'",
-                  "use --peer cublaslt, or cublaslt=/path/libcublasLt.so");
-    }
+  if (!options.peers.empty()) {
     bench_options.against_cublaslt = true;
-    if (peer.size() > 9) bench_options.cublaslt_path = peer.substr(9);
+    bench_options.cublaslt_path = cublaslt_path_from(options.peers);
   }
   save_record(options, run_cuda_bench(bench_options));
   return 0;
@@ -180,8 +178,61 @@ int run_on_cpu(const Options& options) {
   return 0;
 }
 
-int run_bench(const Options& options) {
+// The lists' groups as layers of experts, or of those whose name has `kind` in it.
+std::vector<bench::Case> moe_cases(const Options& options, int row_divisor) {
+  const std::string list = options.lists.empty() ? "grouped" : options.lists.front();
+  if (!options.shapes.empty() || options.lists.size() > 1) {
+    throw Error(ErrorCode::invalid_argument, "--suite", "come with one list of groups at most",
+                options.shapes.empty() ? "several lists" : "'" + options.shapes.front() + "'",
+                "leave the shapes out, or name one CSV file with --shapes");
+  }
+  const std::string_view built_in = bench::built_in_shapes(list);
+  const std::string csv = built_in.empty() ? read_text_file(list) : std::string(built_in);
+  std::vector<bench::Case> cases =
+      bench::parse_cases(csv, list, row_divisor, options.seed.value_or(0));
+  std::erase_if(cases, [&](const bench::Case& one) {
+    return one.name.find(options.kind) == std::string::npos;
+  });
+  if (cases.empty()) {
+    throw Error(ErrorCode::invalid_argument, "--kind", "be in the name of at least one layer",
+                "'" + options.kind + "'", "leave it out, or use e.g. qwen3 or 'uniform'");
+  }
+  return cases;
+}
+
+int run_moe(const Options& options) {
+  MoeBenchOptions moe;
+  const bool on_gpu = options.machine.device == "cuda";
+  moe.machine = machine_from(options.machine);
+  if (options.types.size() > 1 || options.schedules.size() > 1 || options.threads.size() > 1) {
+    throw Error(ErrorCode::invalid_argument, "--suite",
+                "come with one type, schedule and number of threads", "several",
+                "run it once for each");
+  }
+  moe.types = gemm_types_for(element_type_from_name(options.types.front()));
+  moe.plan = variants_from(options).front().options;
+  moe.threads = options.threads.empty() ? moe.machine.workers : options.threads.front();
+  if (!on_gpu) moe.machine = with_threads(moe.machine, moe.threads);
+  moe.cases = moe_cases(options, on_gpu ? 1 : kCpuRowDivisor);
+  moe.seconds = options.seconds;
+  moe.cold = true;  // weights come from memory, as in a model with more than one layer
+  moe.seed = options.seed.value_or(0);
+  moe.json = options.json;
+  if (!options.peers.empty()) {
+    moe.against_cublaslt = true;
+    moe.cublaslt_path = cublaslt_path_from(options.peers);
+  }
+  save_record(options, run_moe_bench(moe));
+  return 0;
+}
+
+int run_bench(Options options) {
   if (!options.save.empty()) check_writable(options.save);
+  const bool is_moe = !options.suite.empty();
+  if (options.types.empty()) {
+    options.types = {is_moe && options.machine.device == "cuda" ? "bf16" : "f32"};
+  }
+  if (is_moe) return run_moe(options);
   return options.machine.device == "cuda" ? run_on_gpu(options) : run_on_cpu(options);
 }
 
@@ -199,18 +250,28 @@ Verb add_bench_verb(CLI::App& app) {
                    "Lists of shapes: CSV files, the built-in cpu, grouped and dense, or the random "
                    "log256 and loguniform")
       ->type_name("FILE|NAME");
-  verb->add_option("--kind", options->kind, "Only shapes of this kind, e.g. skinny")
+  verb->add_option(
+          "--suite", options->suite,
+          "moe: layers of experts of a list of groups (default: grouped), sizes in an "
+          "array on the device, against a bound, with cold caches; on a CPU with a sixteenth "
+          "of the rows")
+      ->type_name("moe")
+      ->check(CLI::IsMember({"moe"}));
+  verb->add_option("--kind", options->kind,
+                   "Only shapes of this kind, e.g. skinny; of a suite, whose name has this in it")
       ->type_name("KIND");
   verb->add_option("--count", options->count, "Products of a random list")
       ->type_name("N")
       ->check(in_range(1, 1000000))
       ->capture_default_str();
-  verb->add_option("--seed", options->seed, "Seed of a random list")->capture_default_str();
-  verb->add_option("--type", options->types,
-                   "Input types; 16-bit ones are measured with f32 results")
+  verb->add_option("--seed", options->seed,
+                   "Seed of a random list (default: 1), or of a suite's sizes (default: 0)");
+  verb->add_option(
+          "--type", options->types,
+          "Input types (default: f32; a suite on a GPU: bf16); 16-bit ones are measured with "
+          "f32 results, but for a suite's")
       ->delimiter(',')
-      ->type_name("TYPE,...")
-      ->capture_default_str();
+      ->type_name("TYPE,...");
   verb->add_option(
           "--schedule", options->schedules,
           "Schedules: auto (the planner's choice), data_parallel, split_k, stream_k, hybrid")
@@ -224,12 +285,7 @@ Verb add_bench_verb(CLI::App& app) {
       ->delimiter(',')
       ->type_name("N,...")
       ->check(in_range(1, 4096));
-  verb->add_option(
-          "--peer", options->peers,
-          "Compare with openblas, blis or onednn, on a GPU with cublaslt; another build by "
-          "openblas=/path/lib.so")
-      ->delimiter(',')
-      ->type_name("NAME[=PATH],...");
+  add_peer_option(*verb, options->peers);
   add_machine_options(*verb, options->machine);
   verb->add_option("--seconds", options->seconds, "Timed work for each contender and shape")
       ->check(in_range(0.001, 3600.0))

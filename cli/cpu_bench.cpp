@@ -16,14 +16,6 @@
 namespace tessera::cli {
 namespace {
 
-// The machine as fewer threads see it.
-Machine with_threads(Machine machine, int threads) {
-  machine.memory_bytes_per_second =
-      std::min(machine.memory_bytes_per_second, threads * machine.worker_memory_bytes_per_second);
-  machine.workers = threads;
-  return machine;
-}
-
 class CaseOperands {
  public:
   CaseOperands(const bench::Case& measured, const GemmTypes& types) {
@@ -209,6 +201,13 @@ class CaseRunner {
 };
 
 }  // namespace
+
+Machine with_threads(Machine machine, int threads) {
+  machine.memory_bytes_per_second =
+      std::min(machine.memory_bytes_per_second, threads * machine.worker_memory_bytes_per_second);
+  machine.workers = threads;
+  return machine;
+}
 
 std::vector<CaseResult> run_cpu_bench(const CpuBenchOptions& options,
                                       const std::function<void(const CaseResult&)>& done) {

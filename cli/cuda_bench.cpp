@@ -1,13 +1,40 @@
 #include "cli/cuda_bench.hpp"
 
+#include <string_view>
+
 #include "tessera/error.hpp"
+
+namespace tessera::cli {
+
+std::string cublaslt_path_from(const std::vector<std::string>& peers) {
+  constexpr std::string_view kName = "cublaslt";
+  std::string path;
+  for (const std::string& peer : peers) {
+    if (peer != kName && !peer.starts_with("cublaslt=")) {
+      throw Error(ErrorCode::invalid_argument, "--peer", "be cublaslt on a GPU", "'" + peer + "'",
+                  "use --peer cublaslt, or cublaslt=/path/libcublasLt.so");
+    }
+    if (peer.size() > kName.size()) path = peer.substr(kName.size() + 1);
+  }
+  return path;
+}
+
+}  // namespace tessera::cli
 
 #if TESSERA_HAS_CUDA_BENCHMARK
 
 #include <cstdio>
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "bench/cuda/benchmark.hpp"
+#include "bench/cuda/contest.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/plan_text.hpp"
+#include "cli/shape.hpp"
+#include "plan/intensity.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -54,16 +81,88 @@ std::string run_cuda_bench(const CudaBenchOptions& options) {
   return record;
 }
 
+struct CudaSweep::State {
+  CpuBenchOptions options;
+  bench::CudaContest contest;
+};
+
+CudaSweep::CudaSweep(const CpuBenchOptions& options, bool against_cublaslt,
+                     const std::string& cublaslt_path)
+    : state_(new State{options, bench::CudaContest({.types = options.types.front(),
+                                                    .cold = options.cold,
+                                                    .peer = against_cublaslt,
+                                                    .peer_library = cublaslt_path})}) {}
+CudaSweep::~CudaSweep() = default;
+
+CaseResult CudaSweep::measure(const bench::Case& what) {
+  const CpuBenchOptions& options = state_->options;
+  CaseResult result;
+  result.measured = what;
+  result.types = options.types.front();
+  result.threads = options.machine.workers;
+  const Problem problem = state_->contest.problem(what);
+  std::vector<bench::CudaContestant> plans;
+  for (const Variant& variant : options.variants) {
+    const Plan plan = make_plan(problem, options.machine, variant.options);
+    const std::string detail =
+        fmt::format("{}, {}, {}", plan.kernel, to_text(plan.tile), to_text(plan.schedule));
+    const auto same = std::ranges::find(plans, detail, &bench::CudaContestant::detail);
+    if (same == plans.end()) {
+      plans.push_back({variant.name, plan, detail});
+    } else {
+      result.same_plans.push_back({variant.name, same->name});
+    }
+  }
+  const double flops = flops_of(problem);
+  for (const bench::CudaContender& one : state_->contest.measure(what, plans)) {
+    ContenderResult& found = result.results.emplace_back();
+    found.name = one.name;
+    found.detail = one.detail;
+    found.is_peer = one.is_peer;
+    found.predicted_seconds = one.predicted_seconds;
+    found.timing.median = one.measured.median;
+    found.timing.best = one.measured.lowest;
+    found.flops_per_second = flops / one.measured.median;
+    found.wrong = one.wrong;
+  }
+  const bench::ProcessorLimits& limits = state_->contest.limits();
+  const double arithmetic = flops / limits.flops_per_second;
+  const double memory = flops / flops_per_byte(problem) / limits.bytes_per_second;
+  result.bandwidth = limits.bytes_per_second;
+  result.bound_seconds = std::max(arithmetic, memory);
+  result.bound_by = memory > arithmetic ? "memory" : "arithmetic";
+  return result;
+}
+
 }  // namespace tessera::cli
 
 #else
 
 namespace tessera::cli {
 
-std::string run_cuda_bench(const CudaBenchOptions&) {
+namespace {
+
+[[noreturn]] void fail() {
   throw Error(
       ErrorCode::unsupported, "--device", "be in this build", "cuda",
       "configure with -DTESSERA_CUDA=ON where cublasLt.h is installed, or use --device cpu");
+}
+
+}  // namespace
+
+struct CudaSweep::State {};
+
+CudaSweep::CudaSweep(const CpuBenchOptions&, bool, const std::string&) {
+  fail();
+}
+CudaSweep::~CudaSweep() = default;
+
+CaseResult CudaSweep::measure(const bench::Case&) {
+  fail();
+}
+
+std::string run_cuda_bench(const CudaBenchOptions&) {
+  fail();
 }
 
 }  // namespace tessera::cli

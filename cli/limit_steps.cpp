@@ -34,8 +34,8 @@ LimitPlan plan_step(const LimitDevice& device, const GemmShape& shape, const Gem
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::invalid_argument) {
       throw;
     }
-    step.refusal = error.what();
     step.use = scratchpad_use(tile, types, epilogue_bytes(nullptr, tile, types));
+    step.refusal = why_not_resident(step.use, device.machine()).value_or(error.what());
     return step;
   }
   if (device.machine().kind == MachineKind::cpu && tile.mc > 0) step.plan->tile.mc = tile.mc;

@@ -83,11 +83,13 @@ int run_limits(const Options& options) {
   if (!options.html.empty()) check_writable(options.html);
   LimitOptions limits;
   limits.types = gemm_types_for(element_type_from_name(options.type));
-  if (size_of(limits.types.c) == 2) limits.types.c = ElementType::f32;
   if (!options.shape.empty()) limits.shape = parse_shape(options.shape, "--shape");
   if (!options.tile.empty()) limits.tile = parse_tile(options.tile);
   limits.repeats = options.repeats;
   const Machine machine = machine_from(options.machine);
+  if (size_of(limits.types.c) == 2 && machine.kind == MachineKind::cpu) {
+    limits.types.c = ElementType::f32;
+  }
   const std::unique_ptr<LimitDevice> device =
       machine.kind == MachineKind::gpu ? open_cuda(machine, options.memory)
                                        : open_cpu(machine, options.threads, options.memory);
@@ -135,7 +137,7 @@ Verb add_limits_verb(CLI::App& app) {
       ->type_name("MxNxK");
   verb->add_option("--tile", options->tile, "The block (default: the experiment's own)")
       ->type_name("BMxBNxBK");
-  verb->add_option("--type", options->type, "Input type; 16-bit ones give f32 results")
+  verb->add_option("--type", options->type, "Input type; 16-bit ones give f32 results on a CPU")
       ->type_name("TYPE")
       ->capture_default_str();
   add_machine_options(*verb, options->machine);

@@ -167,6 +167,14 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options) {
                "No row of C depends on how many other rows or products there are");
 }
 
+void add_peer_option(CLI::App& app, std::vector<std::string>& peers) {
+  app.add_option("--peer", peers,
+                 "Compare with openblas, blis or onednn, on a GPU with cublaslt; another build by "
+                 "openblas=/path/lib.so")
+      ->delimiter(',')
+      ->type_name("NAME[=PATH],...");
+}
+
 PlanOptions plan_options_from(const ScheduleOptions& options) {
   PlanOptions plan;
   if (!options.schedule.empty()) plan.schedule = schedule_kind_from_name(options.schedule);

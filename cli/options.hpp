@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tessera/plan.hpp"
 
@@ -52,6 +53,9 @@ void add_machine_options(CLI::App& app, MachineOptions& options);
 
 // --machine, or else the device of this machine.
 Machine machine_from(const MachineOptions& options);
+
+// --peer: libraries to compare with.
+void add_peer_option(CLI::App& app, std::vector<std::string>& peers);
 
 // How to divide the work. Zero and empty mean that the planner chooses.
 struct ScheduleOptions {

@@ -16,6 +16,7 @@
 #include "bench/peer.hpp"
 #include "cli/command_line.hpp"
 #include "cli/cpu_bench.hpp"
+#include "cli/cuda_bench.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
@@ -64,7 +65,8 @@ Corpus corpus_from(const Options& options) {
   const std::string_view built_in = bench::built_in_shapes(options.corpus);
   const std::string csv = built_in.empty() ? read_text_file(options.corpus) : std::string(built_in);
   Corpus corpus{named_by_contents(std::filesystem::path(options.corpus).filename().string(), csv),
-                bench::parse_cases(csv, options.corpus, kCpuRowDivisor)};
+                bench::parse_cases(csv, options.corpus,
+                                   options.machine.device == "cuda" ? 1 : kCpuRowDivisor)};
   if (options.count > 0 && static_cast<std::size_t>(options.count) < corpus.cases.size()) {
     corpus.cases.resize(static_cast<std::size_t>(options.count));
   }
@@ -91,29 +93,35 @@ void print_average(const std::vector<report::SweepRecord>& records, int total) {
 }
 
 int run_sweep(const Options& options) {
-  if (options.machine.device == "cuda") {
-    throw Error(ErrorCode::unsupported, "--device", "be cpu", "cuda",
-                "sweep the GPU with bench/cuda, which has the same corpora");
-  }
+  const bool on_gpu = options.machine.device == "cuda";
   const Corpus corpus = corpus_from(options);
   CpuBenchOptions bench_options;
   bench_options.machine = machine_from(options.machine);
   bench_options.types = {gemm_types_for(element_type_from_name(options.type))};
-  if (size_of(bench_options.types[0].c) == 2) bench_options.types[0].c = ElementType::f32;
-  bench_options.threads = {options.threads > 0 ? options.threads : bench_options.machine.workers};
+  if (size_of(bench_options.types[0].c) == 2 && !on_gpu) {
+    bench_options.types[0].c = ElementType::f32;
+  }
+  bench_options.threads = {options.threads > 0 && !on_gpu ? options.threads
+                                                          : bench_options.machine.workers};
   bench_options.variants = sweep_variants(options.schedules, options.grids, options.two_tile);
-  bench_options.seconds = options.seconds;
-  bench_options.cold = options.cold;
+  bench_options.seconds = on_gpu ? 0 : options.seconds;
+  bench_options.cold = options.cold || on_gpu;
   bench_options.each_plan_once = true;
   std::vector<std::unique_ptr<bench::Peer>> peers;
-  for (const std::string& name : options.peers) {
-    peers.push_back(bench::load_peer(name));
-    bench_options.peers.push_back(peers.back().get());
+  std::unique_ptr<CudaSweep> gpu;
+  if (on_gpu) {
+    gpu = std::make_unique<CudaSweep>(bench_options, !options.peers.empty(),
+                                      cublaslt_path_from(options.peers));
+  } else {
+    for (const std::string& name : options.peers) {
+      peers.push_back(bench::load_peer(name));
+      bench_options.peers.push_back(peers.back().get());
+    }
   }
 
   const int total = static_cast<int>(corpus.cases.size());
-  const report::SweepSettings settings =
-      settings_for(corpus.name, total, options.seed, bench_options);
+  report::SweepSettings settings = settings_for(corpus.name, total, options.seed, bench_options);
+  if (on_gpu && !options.peers.empty()) settings.contenders.push_back("cublaslt");
   SweepFile file(options.out, settings);
   std::set<int> done;
   for (const report::SweepRecord& record : file.earlier()) done.insert(record.index);
@@ -121,7 +129,7 @@ int run_sweep(const Options& options) {
   if (!options.json && !done.empty()) {
     print(fmt::format("{}: {} of {} shapes are there; going on", options.out, done.size(), total));
   }
-  if (static_cast<int>(done.size()) < total) {
+  if (!on_gpu && static_cast<int>(done.size()) < total) {
     bench_options.bandwidth = bench::measure_read_bandwidth(bench_options.threads[0]);
   }
   try {
@@ -130,8 +138,10 @@ int run_sweep(const Options& options) {
     for (int i = 0; i < total; ++i) {
       if (done.contains(i)) continue;
       throw_if_interrupted();
-      bench_options.cases = {corpus.cases[static_cast<std::size_t>(i)]};
-      const CaseResult result = run_cpu_bench(bench_options, [](const CaseResult&) {}).front();
+      const bench::Case& what = corpus.cases[static_cast<std::size_t>(i)];
+      bench_options.cases = {what};
+      const CaseResult result =
+          gpu ? gpu->measure(what) : run_cpu_bench(bench_options, [](const CaseResult&) {}).front();
       if (const auto wrong = wrong_result(result, bench_options, i, options.seed)) {
         progress.clear();
         std::fprintf(stderr, "tessera: %s\n", wrong->c_str());
@@ -189,7 +199,8 @@ Verb add_sweep_verb(CLI::App& app) {
   verb->add_option("--count", options->count, "How many shapes (default: 300, or all of a file's)")
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--seed", options->seed, "Seed of the corpus")->capture_default_str();
-  verb->add_option("--type", options->type, "Input type; 16-bit ones are measured with f32 results")
+  verb->add_option("--type", options->type,
+                   "Input type; 16-bit ones are measured with f32 results on a CPU")
       ->type_name("TYPE")
       ->capture_default_str();
   verb->add_option("--schedule", options->schedules,
@@ -207,17 +218,16 @@ Verb add_sweep_verb(CLI::App& app) {
       ->type_name("on|off|both")
       ->check(CLI::IsMember({"on", "off", "both"}))
       ->capture_default_str();
-  verb->add_option("--peer", options->peers,
-                   "Compare with openblas, blis or onednn; another build by openblas=/path/lib.so")
-      ->delimiter(',')
-      ->type_name("NAME[=PATH],...");
+  add_peer_option(*verb, options->peers);
   add_machine_options(*verb, options->machine);
-  verb->add_option("--threads", options->threads, "Threads (default: all cores)")
+  verb->add_option("--threads", options->threads, "Threads on a CPU (default: all cores)")
       ->check(CLI::Range(1, 4096));
-  verb->add_option("--seconds", options->seconds, "Timed work for each contender and shape")
+  verb->add_option("--seconds", options->seconds,
+                   "Timed work for each contender and shape on a CPU; a GPU runs each nine times")
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
-  verb->add_flag("--cold", options->cold, "Flush the caches before each call");
+  verb->add_flag("--cold", options->cold,
+                 "Flush the caches before each call, as a GPU always does");
   verb->add_option("--out", options->out,
                    "The results, one line of JSON per shape; an unfinished file is continued")
       ->type_name("FILE")

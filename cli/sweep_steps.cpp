@@ -127,9 +127,11 @@ std::optional<std::string> wrong_result(const CaseResult& result, const CpuBench
     }
     if (result.measured.groups.size() != 1) product = "--group " + product;
     const std::string command = fmt::format(
-        "tessera run {} --type {} --out-type {}{} --threads {} --seed 0 --check", product,
+        "tessera run {} --type {} --out-type {}{} {} --seed 0 --check", product,
         name_of(result.types.a), name_of(result.types.c),
-        variant == options.variants.end() ? "" : options_text(variant->options), result.threads);
+        variant == options.variants.end() ? "" : options_text(variant->options),
+        options.machine.kind == MachineKind::gpu ? "--device cuda"
+                                                 : fmt::format("--threads {}", result.threads));
     return fmt::format(
         "wrong result of {} ({}) for shape {} (number {} of the corpus, corpus seed {}): {}; the "
         "sweep "

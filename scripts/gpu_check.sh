@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # Everything that can be judged on a GPU, in one command: tests, benchmark against cuBLASLt,
-# compute-sanitizer on a reduced set. Results as JSON and logs in a folder. Where there is no GPU it
-# says so: the same programs then list no device and report their tests skipped.
+# compute-sanitizer on a reduced set, a trace and the limits, layers of experts, and the Python
+# package (built here with CUDA) with its tests and beside torch. Results as JSON and logs in a
+# folder. Where there is no GPU it says so: the same programs then list no device and report their
+# tests skipped.
 set -uo pipefail
 
 usage="usage: scripts/gpu_check.sh [options] OUTPUT_FOLDER
   --build DIR       build folder, configured and built if needed (default build/gpu)
   --no-build        take the programs as they are
-  --bin DIR         folder that holds tessera_cuda_tests and tessera_cuda_bench (implies --no-build)
+  --bin DIR         folder that holds tessera_cuda_tests, tessera_cuda_bench and tessera
+                    (implies --no-build)
   --cublaslt FILE   libcublasLt.so to compare with (default: found in the usual places)
   --count N         products per random corpus (default 300)
   --commit TEXT     what the reports say was measured (default: the programs' own)
-  --stages LIST     some of tests,bench,sanitizer (default all)"
+  --stages LIST     some of tests,bench,sanitizer,see,moe,python (default all)"
 
 build=build/gpu
 bin=""
@@ -19,7 +22,7 @@ compile=yes
 cublaslt=""
 count=300
 commit=""
-stages=tests,bench,sanitizer
+stages=tests,bench,sanitizer,see,moe,python
 out=""
 while [ $# -gt 0 ]; do
   case $1 in
@@ -42,14 +45,15 @@ mkdir -p "$out"
 
 if [ $compile = yes ]; then
   if ! cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTESSERA_CUDA=ON ||
-    ! cmake --build "$build" --parallel "$(nproc)" --target tessera_cuda_tests tessera_cuda_bench; then
+    ! cmake --build "$build" --parallel "$(nproc)" --target tessera_cuda_tests tessera_cuda_bench tessera_command; then
     echo "gpu_check: the build failed"
     exit 1
   fi
 fi
 program() {
   local found
-  for found in "$bin/$1" "$build/tests/cuda/$1" "$build/bench/cuda/$1" "$build/bin/$1"; do
+  for found in "$bin/$1" "$build/tests/cuda/$1" "$build/bench/cuda/$1" \
+    "$build/cli/$1" "$build/bin/$1"; do
     [ -x "$found" ] && { echo "$found"; return; }
   done
   echo "gpu_check: $1 was not found; build it, or name its folder with --bin" >&2
@@ -80,6 +84,7 @@ stage() {
     echo "gpu_check: $name: FAILED ($((SECONDS - start)) s); the end of $out/$name.log:"
     tail -n 15 "$out/$name.log"
     failed="$failed $name"
+    return 1
   fi
 }
 wanted() { case ",$stages," in *",$1,"*) return 0 ;; *) return 1 ;; esac; }
@@ -118,6 +123,61 @@ if wanted sanitizer; then
   else
     echo "gpu_check: compute-sanitizer is not installed; its checks were left out"
     failed="$failed sanitizer"
+  fi
+fi
+
+peer=()
+[ -n "$cublaslt" ] && peer=(--peer "cublaslt=$cublaslt")
+
+if wanted see; then
+  command=$(program tessera) || exit 1
+  stage trace "$command" trace 1536x1792x6016 --type bf16 --device cuda --out "$out/trace.json" \
+    --html "$out/trace.html"
+  for experiment in hbm scratchpad intensity stages; do
+    stage "limits_$experiment" "$command" limits "$experiment" --type bf16 --device cuda --json
+  done
+  stage sweep "$command" sweep --corpus log256 --count 20 --type bf16 --device cuda "${peer[@]}" \
+    --out "$out/sweep.jsonl"
+fi
+
+if wanted moe; then
+  command=$(program tessera) || exit 1
+  stage moe "$command" bench --suite moe --device cuda "${peer[@]}" --save "$out/moe.json"
+  tail -n 30 "$out/moe.log"
+fi
+
+# The package goes into a folder of its own, beside whatever torch and JAX this machine has.
+build_package() {
+  python3 -m pip wheel "$root" --no-deps --no-build-isolation --disable-pip-version-check \
+    --wheel-dir "$out/wheel" &&
+    python3 -m pip install --no-deps --no-index --disable-pip-version-check --upgrade \
+      --target "$out/site" "$out"/wheel/tessera-*.whl
+}
+test_package() { PYTHONPATH=$out/site python3 -m pytest -q -ra -p no:cacheprovider "$root/tests/python"; }
+race_torch() {
+  PYTHONPATH=$out/site python3 "$root/bench/moe_torch.py" --json "$out/moe_torch.json" \
+    ${commit:+--commit "$commit"}
+}
+missing() {
+  local module
+  for module in "$@"; do
+    python3 -c "import $module" 2>/dev/null || { echo "$module"; return; }
+  done
+}
+if wanted python; then
+  out=$(cd "$out" && pwd)
+  lacks=$(missing numpy pytest nanobind scikit_build_core)
+  if [ -n "$lacks" ]; then
+    echo "gpu_check: python: skipped, python3 has no $lacks"
+  else
+    stage python_build build_package && stage python_tests test_package
+    tail -n 3 "$out/python_tests.log"
+    if [ -n "$(missing torch)" ]; then
+      echo "gpu_check: moe_torch: skipped, python3 has no torch"
+    else
+      stage moe_torch race_torch
+      tail -n 30 "$out/moe_torch.log"
+    fi
   fi
 fi
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "bench/cuda/cublaslt.hpp"
+#include "bench/cuda/operands.hpp"
 #include "core/catalogue.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_machine.hpp"
@@ -16,38 +17,6 @@ namespace {
 // Five times the L2 cache of an H200.
 constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
 
-std::size_t round_up(std::size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
-// Device memory that is grown, never shrunk, and filled with random numbers once per growth: every
-// case takes its operands from it.
-class OperandArena {
- public:
-  // At least `bytes` of memory with random elements of `type`.
-  void* random(std::size_t bytes, ElementType type, cudaStream_t stream) {
-    if (!memory_ || memory_->size() < bytes || type_ != type) {
-      memory_.reset();
-      memory_.emplace(round_up(bytes));
-      fill_random(memory_->data(), static_cast<std::int64_t>(memory_->size()) / size_of(type), type,
-                  1, stream);
-      type_ = type;
-    }
-    return memory_->data();
-  }
-  void* any(std::size_t bytes) {
-    if (!memory_ || memory_->size() < bytes) {
-      memory_.reset();
-      memory_.emplace(round_up(bytes));
-    }
-    return memory_->data();
-  }
-
- private:
-  std::optional<DeviceMemory> memory_;
-  ElementType type_ = ElementType::f64;
-};
-
 double median_of(std::vector<double> values) {
   return summarize(std::move(values)).median;
 }
@@ -57,10 +26,6 @@ double host_seconds(Call call) {
   const auto start = std::chrono::steady_clock::now();
   call();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::size_t matrix_bytes(ElementType type, std::int64_t rows, std::int64_t cols) {
-  return round_up(static_cast<std::size_t>(rows * cols * size_of(type)));
 }
 
 // What a sweep tries besides the planner's choice, for each kernel.
@@ -93,35 +58,9 @@ struct CudaBenchmark::State {
     cuda::check(cudaGetDevice(&device), "asking for the current device");
   }
 
-  // Operands of a case: A and B of each group one after another in random memory, C in `output`.
   std::vector<Operands> operands(const Case& what, OperandArena& output) {
-    const auto [a_type, b_type, c_type] = options.types;
-    std::size_t a_bytes = 0;
-    std::size_t b_bytes = 0;
-    std::size_t c_bytes = 0;
-    for (const GemmShape& s : what.groups) {
-      a_bytes += matrix_bytes(a_type, s.m, s.k);
-      b_bytes += matrix_bytes(b_type, s.k, s.n);
-      c_bytes += matrix_bytes(c_type, s.m, s.n);
-    }
-    auto* a = static_cast<std::byte*>(a_memory.random(a_bytes, a_type, stopwatch.stream()));
-    auto* b = static_cast<std::byte*>(b_memory.random(b_bytes, b_type, stopwatch.stream()));
-    auto* c = static_cast<std::byte*>(output.any(c_bytes));
-    std::vector<Operands> groups;
-    for (const GemmShape& s : what.groups) {
-      const ConstMatrixView a_rows{a, s.m, s.k, s.k, 1, a_type};
-      const ConstMatrixView a_columns{a, s.m, s.k, 1, s.m, a_type};
-      const ConstMatrixView b_rows{b, s.k, s.n, s.n, 1, b_type};
-      const ConstMatrixView b_columns{b, s.k, s.n, 1, s.k, b_type};
-      groups.push_back({options.a_column_major ? a_columns : a_rows,
-                        options.b_column_major ? b_columns : b_rows,
-                        {c, s.m, s.n, s.n, 1, c_type},
-                        {}});
-      a += matrix_bytes(a_type, s.m, s.k);
-      b += matrix_bytes(b_type, s.k, s.n);
-      c += matrix_bytes(c_type, s.m, s.n);
-    }
-    return groups;
+    return memory.operands(what, options.types, {options.a_column_major, options.b_column_major},
+                           output, stopwatch.stream());
   }
 
   // Our product, and cuBLASLt's choices for it, alternately.
@@ -182,7 +121,8 @@ struct CudaBenchmark::State {
   int device = 0;
   Stopwatch stopwatch;
   std::optional<CublasLt> peer;
-  OperandArena a_memory, b_memory, our_output, peer_output;
+  CaseMemory memory;
+  OperandArena our_output, peer_output;
 };
 
 CudaBenchmark::CudaBenchmark(const CudaBenchmarkOptions& options)

@@ -316,6 +316,9 @@ class CommandTest(unittest.TestCase):
                 ("bench --kind unknown", ["--shapes"]),
                 ("bench 4x4x4 --peer fastblas", ["openblas", "'fastblas'"]),
                 ("bench 4x4x4 --schedule greedy", ["'greedy'"]),
+                ("bench --suite moe --kind nobody", ["--kind", "'nobody'"]),
+                ("bench 4x4x4 --suite moe", ["--suite"]),
+                ("bench --suite moe --type f32,bf16", ["--suite"]),
                 ("make 3by4 M.npy", ["ROWSxCOLS"]),
         ):
             with self.subTest(line):
@@ -410,6 +413,18 @@ class CommandTest(unittest.TestCase):
         shown = self.tessera(line + " --kind skinny").stdout
         self.assertIn("1x300x200", shown)
         self.assertNotIn("64x64x64", shown)
+
+    def test_bench_layers_of_experts(self):
+        rows = "".join(f"small,4,48,32,640,{sizes}\n" for sizes in ("uniform", "dirichlet(1.0)"))
+        (self.folder / "moe.csv").write_text("suite,groups,n,k,total_rows,sizes\n" + rows)
+        line = "bench --suite moe --shapes moe.csv --threads 1 --seconds 0.001"
+        record = json.loads(self.tessera(line + " --save moe.json --json").stdout)
+        self.assertEqual(record, json.loads((self.folder / "moe.json").read_text()))
+        self.assertEqual([one["rows"] for one in record["results"]], [40, 40])
+        for one in record["results"]:
+            self.assertNotIn("wrong_result", one)
+        self.assertEqual(len(record["skewed_over_uniform"]), 1)
+        self.assertIn("of the bound", self.tessera(line + " --kind uniform").stdout)
 
     def test_bench_against_peers_that_are_here(self):
         peers = [peer["name"] for peer in json.loads(
