@@ -185,7 +185,7 @@ MoeReport run_on_gpu(const MoeBenchOptions&) {
 std::string run_moe_bench(const MoeBenchOptions& options) {
   const MoeReport report =
       options.machine.kind == MachineKind::gpu ? run_on_gpu(options) : run_on_cpu(options);
-  const std::string record = moe_json(options, report);
+  std::string record = moe_json(options, report);
   std::puts(options.json ? record.c_str() : moe_table_summary(report).c_str());
   return record;
 }

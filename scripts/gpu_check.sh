@@ -154,6 +154,11 @@ build_package() {
       --target "$out/site" "$out"/wheel/tessera-*.whl
 }
 test_package() { PYTHONPATH=$out/site python3 -m pytest -q -ra -p no:cacheprovider "$root/tests/python"; }
+# JAX's functions once more, with its arrays on the GPU.
+test_jax() {
+  PYTHONPATH=$out/site TESSERA_TEST_JAX=cuda XLA_PYTHON_CLIENT_PREALLOCATE=false \
+    python3 -m pytest -q -ra -p no:cacheprovider "$root/tests/python/test_jax.py"
+}
 race_torch() {
   PYTHONPATH=$out/site python3 "$root/bench/moe_torch.py" --json "$out/moe_torch.json" \
     ${commit:+--commit "$commit"}
@@ -172,6 +177,11 @@ if wanted python; then
   else
     stage python_build build_package && stage python_tests test_package
     tail -n 3 "$out/python_tests.log"
+    if [ -n "$(missing jax)" ]; then
+      echo "gpu_check: python_jax: skipped, python3 has no jax"
+    else
+      stage python_jax test_jax
+    fi
     if [ -n "$(missing torch)" ]; then
       echo "gpu_check: moe_torch: skipped, python3 has no torch"
     else

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/grouped.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::python {
@@ -101,14 +102,25 @@ ffi::Error run_gemm(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuff
   return run_gemm_with({}, a, b, *c, alpha, transpose_a, transpose_b);
 }
 
+RunOptions options_on(void* stream, std::int32_t device) {
+  RunOptions options;
+  options.device = device;
+  options.stream = stream;
+  return options;
+}
+
 // XLA makes the device current before it calls.
 ffi::Error run_gemm_cuda(void* stream, std::int32_t device, ffi::AnyBuffer a, ffi::AnyBuffer b,
                          ffi::Result<ffi::AnyBuffer> c, double alpha, bool transpose_a,
                          bool transpose_b) {
-  RunOptions options;
-  options.device = device;
-  options.stream = stream;
-  return run_gemm_with(options, a, b, *c, alpha, transpose_a, transpose_b);
+  return run_gemm_with(options_on(stream, device), a, b, *c, alpha, transpose_a, transpose_b);
+}
+
+// A product over nothing.
+void write_zeros(MatrixView c, const RunOptions& options) {
+  const ConstMatrixView no_a{nullptr, c.rows, 0, 1, 1, c.type};
+  const ConstMatrixView no_b{nullptr, 0, c.cols, 1, 1, c.type};
+  gemm(1, no_a, no_b, 0, c, {}, {}, options);
 }
 
 ffi::Error run_grouped(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Buffer<ffi::S32> sizes,
@@ -123,11 +135,8 @@ ffi::Error run_grouped(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Buffer<ffi::S32>
                             rows_of(all_c, begin, end)});
         });
     grouped_gemm(1, groups, 0);
-    // Nobody computes the rows behind the groups: a product over nothing writes zeros.
-    const MatrixView rest = rows_of(all_c, used, all_c.rows);
-    const ConstMatrixView no_a{nullptr, rest.rows, 0, 1, 1, rest.type};
-    const ConstMatrixView no_b{nullptr, 0, rest.cols, 1, 1, rest.type};
-    gemm(1, no_a, no_b, 0, rest);
+    // Nobody computes the rows behind the groups.
+    write_zeros(rows_of(all_c, used, all_c.rows), {});
   });
 }
 
@@ -145,6 +154,44 @@ ffi::Error run_weight_gradient(ffi::AnyBuffer a, ffi::AnyBuffer y, ffi::Buffer<f
   });
 }
 
+// Dense matrices, one per group.
+BatchView batch_of(const ffi::AnyBuffer& buffer) {
+  const MatrixView first = matrix_of(buffer);
+  return {first.data,       buffer.dimensions()[0], first.rows, first.cols, first.rows * first.cols,
+          first.row_stride, first.col_stride,       first.type};
+}
+
+// On a GPU the groups' ends stay there; the host never learns them.
+ffi::Error run_grouped_cuda(void* stream, std::int32_t device, ffi::AnyBuffer a, ffi::AnyBuffer b,
+                            ffi::Buffer<ffi::S32> ends, ffi::Result<ffi::AnyBuffer> c,
+                            bool transpose_b) {
+  return guarded([&] {
+    const RunOptions options = options_on(stream, device);
+    RaggedRows rows;
+    rows.a = matrix_of(a);
+    rows.b = transpose_b ? batch_of(b).transposed() : batch_of(b);
+    rows.c = matrix_of(*c);
+    rows.offsets = {ends.untyped_data(), static_cast<std::int64_t>(ends.element_count()),
+                    IndexType::i32};
+    write_zeros(rows.c, options);
+    ragged_gemm(1, rows, 0, {}, options);
+  });
+}
+
+ffi::Error run_weight_gradient_cuda(void* stream, std::int32_t device, ffi::AnyBuffer a,
+                                    ffi::AnyBuffer y, ffi::Buffer<ffi::S32> ends,
+                                    ffi::Result<ffi::AnyBuffer> c) {
+  return guarded([&] {
+    RaggedK depth;
+    depth.a = matrix_of(a).transposed();
+    depth.b = matrix_of(y);
+    depth.c = batch_of(*c);
+    depth.offsets = {ends.untyped_data(), static_cast<std::int64_t>(ends.element_count()),
+                     IndexType::i32};
+    ragged_gemm(1, depth, 0, {}, options_on(stream, device));
+  });
+}
+
 // A, B, the result, and how they are multiplied, behind what `binding` has.
 template <class Binding>
 auto with_gemm(Binding binding) {
@@ -157,23 +204,30 @@ auto with_gemm(Binding binding) {
       .template Attr<bool>("transpose_b");
 }
 
+// Two matrices, the groups' sizes or ends, and the result.
+template <class Binding>
+auto with_groups(Binding binding) {
+  return std::move(binding)
+      .template Arg<ffi::AnyBuffer>()
+      .template Arg<ffi::AnyBuffer>()
+      .template Arg<ffi::Buffer<ffi::S32>>()
+      .template Ret<ffi::AnyBuffer>();
+}
+
 XLA_FFI_DEFINE_HANDLER(gemm_handler, run_gemm, with_gemm(ffi::Ffi::Bind()));
 XLA_FFI_DEFINE_HANDLER(
     gemm_cuda_handler, run_gemm_cuda,
     with_gemm(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>().Ctx<ffi::DeviceOrdinal>()));
 XLA_FFI_DEFINE_HANDLER(grouped_handler, run_grouped,
-                       ffi::Ffi::Bind()
-                           .Arg<ffi::AnyBuffer>()
-                           .Arg<ffi::AnyBuffer>()
-                           .Arg<ffi::Buffer<ffi::S32>>()
-                           .Ret<ffi::AnyBuffer>()
-                           .Attr<bool>("transpose_b"));
-XLA_FFI_DEFINE_HANDLER(weight_gradient_handler, run_weight_gradient,
-                       ffi::Ffi::Bind()
-                           .Arg<ffi::AnyBuffer>()
-                           .Arg<ffi::AnyBuffer>()
-                           .Arg<ffi::Buffer<ffi::S32>>()
-                           .Ret<ffi::AnyBuffer>());
+                       with_groups(ffi::Ffi::Bind()).Attr<bool>("transpose_b"));
+XLA_FFI_DEFINE_HANDLER(
+    grouped_cuda_handler, run_grouped_cuda,
+    with_groups(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>().Ctx<ffi::DeviceOrdinal>())
+        .Attr<bool>("transpose_b"));
+XLA_FFI_DEFINE_HANDLER(weight_gradient_handler, run_weight_gradient, with_groups(ffi::Ffi::Bind()));
+XLA_FFI_DEFINE_HANDLER(
+    weight_gradient_cuda_handler, run_weight_gradient_cuda,
+    with_groups(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>().Ctx<ffi::DeviceOrdinal>()));
 
 }  // namespace
 
@@ -189,6 +243,8 @@ void bind_jax(nb::module_& module) {
     cpu["tessera_grouped_weight_gradient"] = capsule(weight_gradient_handler);
     nb::dict cuda;
     cuda["tessera_gemm"] = capsule(gemm_cuda_handler);
+    cuda["tessera_grouped_gemm"] = capsule(grouped_cuda_handler);
+    cuda["tessera_grouped_weight_gradient"] = capsule(weight_gradient_cuda_handler);
     nb::dict targets;
     targets["cpu"] = cpu;
     targets["CUDA"] = cuda;

@@ -1,8 +1,8 @@
 """Functions for JAX: they can be jitted and differentiated.
 
 Where the extension module was built with JAX's headers, the calls go through ``jax.ffi`` and copy
-nothing; on a GPU ``gemm`` runs there, on the program's stream. Elsewhere, and for ``grouped_gemm`` on
-a GPU, whose sizes the host would have to wait for, they go through ``jax.pure_callback`` on the host.
+nothing; on a GPU they run there, on the program's stream, and sizes are read there. Elsewhere they go
+through ``jax.pure_callback`` on the host.
 """
 
 from __future__ import annotations
@@ -68,10 +68,16 @@ grouped_gemm.defvjp(_grouped_forward, _grouped_backward)
 
 
 def _call(name: str, result: Any, on_host: Any, *operands: Any, **attributes: Any) -> jax.Array:
-    """The call through jax.ffi on platforms that know it, else `on_host` with NumPy's arrays."""
+    """The call through jax.ffi on platforms that know it, else `on_host` with NumPy's arrays.
+
+    Behind two matrices there may be the groups' sizes, of which a GPU is given the running sum.
+    """
 
     def through_ffi(*arrays: Any) -> Any:
         return jax.ffi.ffi_call(name, result, vmap_method="sequential")(*arrays, **attributes)
+
+    def on_gpu(a: Any, b: Any, *sizes: Any) -> Any:
+        return through_ffi(a, b, *(jnp.cumsum(s, dtype=jnp.int32) for s in sizes))
 
     def through_callback(*arrays: Any) -> Any:
         def call(*values: Any) -> numpy.ndarray:
@@ -79,7 +85,10 @@ def _call(name: str, result: Any, on_host: Any, *operands: Any, **attributes: An
 
         return jax.pure_callback(call, result, *arrays, vmap_method="sequential")
 
-    known = {platform: through_ffi for platform in _PLATFORMS.get(name, [])}
+    known = {
+        platform: on_gpu if platform == "cuda" else through_ffi
+        for platform in _PLATFORMS.get(name, [])
+    }
     if not known:
         return through_callback(*operands)
     return jax.lax.platform_dependent(*operands, default=through_callback, **known)

@@ -17,6 +17,7 @@ for kind in shared static; do
   "$cmake" --build "$work/$kind" >>"$work/$kind.log" || { cat "$work/$kind.log"; exit 1; }
   echo "find_package, $kind:"
   "$work/$kind/consumer"
+  if [ -x "$work/$kind/consumer_cuda" ]; then "$work/$kind/consumer_cuda"; fi
 done
 if ! readelf -d "$work/shared/consumer" | grep -q 'NEEDED.*libtessera\.so\.[0-9]'; then
   echo "the shared library has no SONAME with its major version"
