@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <tuple>
 
@@ -19,8 +21,18 @@ constexpr int kMeasured = 1;
 constexpr int kPredicted = 2;
 
 // Microseconds, as the format wants them, to the nanosecond.
+std::string time(std::int64_t nanoseconds) {
+  return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+}
+std::int64_t nanoseconds(double seconds) {
+  return std::llround(seconds * 1e9);
+}
 std::string time(double seconds) {
-  return fmt::format("{:.3f}", seconds * 1e6);
+  return time(nanoseconds(seconds));
+}
+// Between two rounded moments: rounded by itself, an item could end after the next has begun.
+std::string duration(double from, double to) {
+  return time(nanoseconds(to) - nanoseconds(from));
 }
 
 std::string quoted(const std::string& text) {
@@ -49,8 +61,8 @@ class Writer {
     const std::string kind = item.peers > 1 ? "piece" : "tile";
     add(fmt::format(
         R"("name":{},"cat":{},"ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"worker":{},"group":{},"k_begin":{},"k_end":{},"peer":{},"peers":{},"data_us":{},"waiting_for_peers_us":0}})",
-        quoted(tile), quoted(kind), time(item.start), time(item.multiplied - item.start), pid, tid,
-        item.worker, item.group, item.k_begin, item.k_end, item.peer, item.peers,
+        quoted(tile), quoted(kind), time(item.start), duration(item.start, item.multiplied), pid,
+        tid, item.worker, item.group, item.k_begin, item.k_end, item.peer, item.peers,
         time(item.data_seconds)));
     if (item.peers == 1 && item.end <= item.multiplied) return;
     const char* const doing = item.peers == 1   ? "write "
@@ -59,7 +71,7 @@ class Writer {
     add(fmt::format(
         R"("name":{},"cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"peer":{},"peers":{}}})",
         quoted(doing + tile), item.peers == 1 ? "write" : "fix-up", time(item.multiplied),
-        time(item.end - item.multiplied), pid, tid, item.peer, item.peers));
+        duration(item.multiplied, item.end), pid, tid, item.peer, item.peers));
   }
 
   void arrow(int pid, std::size_t from_tid, double from, std::size_t to_tid, double to) {
