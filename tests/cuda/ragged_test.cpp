@@ -196,6 +196,40 @@ TEST_P(Ragged, ThousandsOfGroups) {
   }
 }
 
+// Every door once, by few workers: what compute-sanitizer has the patience for.
+TEST_P(Ragged, Sanitizer) {
+  const auto sizes = [&](std::int64_t GemmShape::*side) {
+    std::vector<GemmShape> shapes;
+    for (const std::int64_t size : {70, 0, 3, 131}) {
+      shapes.push_back({16 * unit(), 12 * unit(), 9 * unit()});
+      shapes.back().*side = size;
+    }
+    return shapes;
+  };
+  using enum ScheduleKind;
+  for (const Schedule& schedule :
+       {Schedule{.kind = data_parallel, .workers = 3}, Schedule{.kind = stream_k, .workers = 5}}) {
+    expect_right(
+        {.door = DoorKind::rows, .types = types(), .shapes = sizes(&GemmShape::m), .first = 5},
+        schedule);
+    expect_right({.door = DoorKind::masked,
+                  .types = types(),
+                  .shapes = sizes(&GemmShape::m),
+                  .capacity = 140},
+                 schedule);
+    expect_right({.door = DoorKind::depth,
+                  .types = types(),
+                  .shapes = sizes(&GemmShape::k),
+                  .is_a_transposed = true},
+                 schedule);
+    expect_right({.door = DoorKind::array,
+                  .types = types(),
+                  .shapes = sizes(&GemmShape::m),
+                  .alignment = 16},
+                 schedule);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalogue, Ragged, ::testing::ValuesIn(kernels_under_test()),
                          NameOfKernel{});
 
