@@ -42,6 +42,33 @@ tessera::RaggedK products_of(const tessera_ragged_k& depth) {
           view_of(depth.bias, "bias's type")};
 }
 
+tessera::PointerArray products_of(const tessera_pointer_array& array) {
+  const auto major = [](int is_column_major) {
+    return is_column_major != 0 ? tessera::Major::column : tessera::Major::row;
+  };
+  const auto bound = [](std::int64_t size) { return size > 0 ? size : tessera::kUnbounded; };
+  tessera::PointerArray products;
+  products.groups = array.groups;
+  products.types = {type_of(array.type_a, "A's type"), type_of(array.type_b, "B's type"),
+                    type_of(array.type_c, "C's type")};
+  products.a = array.a;
+  products.b = array.b;
+  products.c = array.c;
+  products.bias = array.bias;
+  products.m = indices_of(array.m, "m's type");
+  products.n = indices_of(array.n, "n's type");
+  products.k = indices_of(array.k, "k's type");
+  products.lda = indices_of(array.lda, "lda's type");
+  products.ldb = indices_of(array.ldb, "ldb's type");
+  products.ldc = indices_of(array.ldc, "ldc's type");
+  products.a_major = major(array.a_is_column_major);
+  products.b_major = major(array.b_is_column_major);
+  products.c_major = major(array.c_is_column_major);
+  products.alignment = array.alignment;
+  products.bound = {bound(array.bound_m), bound(array.bound_n), bound(array.bound_k)};
+  return products;
+}
+
 template <class Products>
 tessera_status ragged_gemm(double alpha, const Products* products, double beta,
                            const tessera_epilogue* epilogue, const tessera_run_options* options) {
@@ -71,6 +98,12 @@ tessera_status tessera_masked_rows_gemm(double alpha, const tessera_masked_rows*
 tessera_status tessera_ragged_k_gemm(double alpha, const tessera_ragged_k* products, double beta,
                                      const tessera_epilogue* epilogue,
                                      const tessera_run_options* options) {
+  return ragged_gemm(alpha, products, beta, epilogue, options);
+}
+
+tessera_status tessera_pointer_array_gemm(double alpha, const tessera_pointer_array* products,
+                                          double beta, const tessera_epilogue* epilogue,
+                                          const tessera_run_options* options) {
   return ragged_gemm(alpha, products, beta, epilogue, options);
 }
 

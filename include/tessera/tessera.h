@@ -220,6 +220,34 @@ typedef struct tessera_ragged_k {
   tessera_const_matrix bias; /* (G, N) with TESSERA_BIAS_COLUMN, (G, M) with TESSERA_BIAS_ROW */
 } tessera_ragged_k;
 
+/* Products of any sizes at any addresses; each array has `groups` entries. A leading dimension leads
+ * from row to row of a row-major matrix, from column to column of a column-major one. */
+typedef struct tessera_pointer_array {
+  int64_t groups;
+  tessera_type type_a;
+  tessera_type type_b;
+  tessera_type type_c;
+  const void* const* a;
+  const void* const* b;
+  void* const* c;
+  const void* const* bias; /* values of C's type; NULL without a bias */
+  tessera_indices m;
+  tessera_indices n;
+  tessera_indices k;
+  tessera_indices lda;
+  tessera_indices ldb;
+  tessera_indices ldc;
+  int a_is_column_major; /* 0 or 1, of every matrix alike */
+  int b_is_column_major;
+  int c_is_column_major;
+  /* On a GPU: bytes of which every pointer and leading dimension of A and B are multiples; 16 lets
+   * the fastest kernels run, 0 promises nothing. */
+  int alignment;
+  int64_t bound_m; /* no product is larger; 0: any size */
+  int64_t bound_n;
+  int64_t bound_k;
+} tessera_pointer_array;
+
 /* `epilogue` and `options` may be NULL. */
 TESSERA_API tessera_status tessera_ragged_rows_gemm(double alpha,
                                                     const tessera_ragged_rows* products,
@@ -232,6 +260,11 @@ TESSERA_API tessera_status tessera_masked_rows_gemm(double alpha,
 TESSERA_API tessera_status tessera_ragged_k_gemm(double alpha, const tessera_ragged_k* products,
                                                  double beta, const tessera_epilogue* epilogue,
                                                  const tessera_run_options* options);
+TESSERA_API tessera_status tessera_pointer_array_gemm(double alpha,
+                                                      const tessera_pointer_array* products,
+                                                      double beta,
+                                                      const tessera_epilogue* epilogue,
+                                                      const tessera_run_options* options);
 /* The gated pair: C ← activation(A · B) ∘ (A · up), rounded once; SwiGLU with TESSERA_SILU. `up`
  * has B's shape and type; no bias is applied. */
 TESSERA_API tessera_status tessera_gated_rows_gemm(const tessera_ragged_rows* products,

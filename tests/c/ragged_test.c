@@ -148,6 +148,50 @@ static void test_depth(void) {
   }
 }
 
+/* The same groups, by their addresses. */
+static void test_array(void) {
+  tessera_pointer_array array;
+  const void* a[kGroups];
+  const void* b[kGroups];
+  void* c[kGroups];
+  int32_t m[kGroups], n[kGroups], k[kGroups], lda[kGroups], ldb[kGroups];
+  const tessera_type f32 = TESSERA_F32;
+  int g, row, col;
+  fill();
+  memset(&array, 0, sizeof array);
+  for (g = 0; g < kGroups; ++g) {
+    a[g] = tokens + offsets[g] * kK;
+    b[g] = weights + g * kK * kN;
+    c[g] = out + offsets[g] * kN;
+    m[g] = (int32_t)(offsets[g + 1] - offsets[g]);
+    n[g] = ldb[g] = kN;
+    k[g] = lda[g] = kK;
+  }
+  array.groups = kGroups;
+  array.type_a = array.type_b = array.type_c = f32;
+  array.a = a;
+  array.b = b;
+  array.c = c;
+  array.m.size = array.n.size = array.k.size = kGroups;
+  array.lda.size = array.ldb.size = array.ldc.size = kGroups;
+  array.m.data = m;
+  array.n.data = n;
+  array.k.data = k;
+  array.lda.data = lda;
+  array.ldb.data = array.ldc.data = ldb;
+  EXPECT(tessera_pointer_array_gemm(1, &array, 0, NULL, NULL) == TESSERA_OK);
+  for (row = 0; row < kRows; ++row) {
+    const int group = group_of(row);
+    for (col = 0; col < kN; ++col) {
+      EXPECT(out[row * kN + col] ==
+             (group < 0 ? kUntouched : product(row, group, col, weights)));
+    }
+  }
+  array.bound_m = 4;
+  EXPECT(tessera_pointer_array_gemm(1, &array, 0, NULL, NULL) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_pointer_array_gemm(1, NULL, 0, NULL, NULL) == TESSERA_INVALID_ARGUMENT);
+}
+
 static void test_errors(void) {
   tessera_ragged_rows rows = ragged_rows();
   tessera_run_options options;
@@ -177,6 +221,7 @@ int main(void) {
   test_gated();
   test_masked();
   test_depth();
+  test_array();
   test_errors();
   if (failures == 0) puts("ragged calls: all right");
   return failures == 0 ? 0 : 1;
