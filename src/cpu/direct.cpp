@@ -17,8 +17,13 @@ constexpr std::int64_t kLargestVolume = 128 * 128 * 128;
 // more than taking one costs, and little enough that all threads end together.
 constexpr double kFlopsPerRun = 1 << 20;
 
-// B is packed whole only where it stays near.
-constexpr std::int64_t kMostPackedBytes = 64 << 10;
+// Operands are packed whole only where they stay near.
+constexpr std::size_t kMostPackedBytes = 64 << 10;
+
+// Panels start on cache lines.
+std::size_t line_up(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
+}
 
 bool is_small(const Operands& operands) {
   return operands.c.rows <= kLargestVolume && operands.c.cols <= kLargestVolume &&
@@ -57,8 +62,8 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                                       const Operands& operands) {
   const TileConfig& tile = plan.tile;
   const bool is_one_pass = tile.block_k >= operands.a.cols;
-  const bool is_plain = (tile.a_in_place || tile.b_in_place) && plan.problem.alpha != 0 &&
-                        plan.problem.epilogue == Epilogue{} && operands.packed_b == nullptr;
+  const bool is_plain = plan.problem.alpha != 0 && plan.problem.epilogue == Epilogue{} &&
+                        operands.packed_b == nullptr;
   if (!is_one_pass || !is_plain) return std::nullopt;
   DirectForm form;
   if (operands.c.rows == 0 || operands.c.cols == 0) {
@@ -68,9 +73,10 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (operands.a.cols == 0 || !is_small(operands)) return std::nullopt;
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
-  if (!product.a_in_place || !product.sums_in_c()) return std::nullopt;
+  if (!product.sums_in_c()) return std::nullopt;
   const KernelCode& kernel = *product.code;
-  const bool is_small_kernels = kernel.multiply_small != nullptr && !product.is_dots;
+  const bool is_small_kernels =
+      product.a_in_place && kernel.multiply_small != nullptr && !product.is_dots;
   form.multiply = is_small_kernels ? kernel.multiply_small : kernel.multiply;
   form.turned = product.turned;
   form.flops = 2.0 * static_cast<double>(product.c.rows) * static_cast<double>(product.c.cols) *
@@ -80,16 +86,23 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.depth = product.depth();
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
+  if (!product.a_in_place) {
+    const std::int64_t panel_bytes = kernel.panel_bytes_a(product.depth());
+    const std::int64_t panels = (product.c.rows + kernel.mr - 1) / kernel.mr;
+    form.a = {kernel.pack_a,
+              {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride},
+              line_up(panels * panel_bytes)};
+    form.task.a = {nullptr, false, 0, 0, panel_bytes};
+  }
   if (!product.b_in_place) {
-    const std::int64_t panels = (product.c.cols + kernel.nr - 1) / kernel.nr;
     const std::int64_t panel_bytes = kernel.panel_bytes_b(product.depth());
-    if (panels * panel_bytes > kMostPackedBytes) return std::nullopt;
-    form.pack_b = kernel.pack_b;
-    form.packed_bytes = static_cast<std::size_t>(panels * panel_bytes);
-    form.source_b = {nullptr, product.b.cols, product.b.rows, product.b.col_stride,
-                     product.b.row_stride};
+    const std::int64_t panels = (product.c.cols + kernel.nr - 1) / kernel.nr;
+    form.b = {kernel.pack_b,
+              {nullptr, product.b.cols, product.b.rows, product.b.col_stride, product.b.row_stride},
+              line_up(panels * panel_bytes)};
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
   }
+  if (form.packed_bytes() > kMostPackedBytes) return std::nullopt;
   form.task.sum_stride = product.c.row_stride;
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
@@ -112,7 +125,7 @@ bool run_directly(const Plan& plan, const KernelCode& code, std::span<const Oper
     const DirectForm* form = check.at(i);
     if (form == nullptr) return false;
     flops += form->flops;
-    packed_bytes = std::max(packed_bytes, form->packed_bytes);
+    packed_bytes = std::max(packed_bytes, form->packed_bytes());
   }
   const auto has_memory = [&] {
     return packed_bytes == 0 || thread_panels().reserve(packed_bytes) != nullptr;

@@ -1,6 +1,6 @@
-// The short way for small products: one pass over k, operands read where they lie (but for a B
-// whose rows are not dense, which is packed whole), and the sums collected in C. No product is
-// divided: the kernel is called once for each, and a group's products are dealt to threads in runs.
+// The short way for small products: one pass over k, operands read where they lie or else packed
+// whole, and the sums collected in C. No product is divided: the kernel is called once for each,
+// and a group's products are dealt to threads in runs.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,16 @@ struct DirectForm {
   BlockTask task;       // all but the addresses
   bool turned = false;  // Cᵀ = Bᵀ·Aᵀ
   double flops = 0;
-  // Where B is packed first, how and into how many bytes; else null.
-  void (*pack_b)(const PackSource& source, void* panels) = nullptr;
-  PackSource source_b;  // all but the address
-  std::size_t packed_bytes = 0;
+  // An operand that is packed first, how and into how many bytes; `pack` is null in place.
+  struct Packing {
+    void (*pack)(const PackSource& source, void* panels) = nullptr;
+    PackSource source;  // all but the address
+    std::size_t bytes = 0;
+  };
+  Packing a;
+  Packing b;
+
+  std::size_t packed_bytes() const { return a.bytes + b.bytes; }
 };
 
 // Empty where the product must go the general way (tile_run.cpp). The bits are the same either way:
@@ -30,19 +36,26 @@ struct DirectForm {
 std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                                       const Operands& operands);
 
-// False where there is no memory to pack B, and nothing is written.
+inline const void* packed_operand(const DirectForm::Packing& packing, const void* data,
+                                  void* panels) {
+  if (packing.pack == nullptr) return data;
+  PackSource source = packing.source;
+  source.data = data;
+  packing.pack(source, panels);
+  return panels;
+}
+
+// False where there is no memory to pack into, and nothing is written.
 inline bool multiply_directly(const DirectForm& form, const Operands& operands) {
   BlockTask task = form.task;
   task.a.data = form.turned ? operands.b.data : operands.a.data;
   task.b.data = form.turned ? operands.a.data : operands.b.data;
   task.sum = operands.c.data;
-  if (form.pack_b != nullptr) {
-    void* panels = thread_panels().reserve(form.packed_bytes);
+  if (form.packed_bytes() > 0) {
+    auto* panels = static_cast<unsigned char*>(thread_panels().reserve(form.packed_bytes()));
     if (panels == nullptr) return false;
-    PackSource source = form.source_b;
-    source.data = task.b.data;
-    form.pack_b(source, panels);
-    task.b.data = panels;
+    task.a.data = packed_operand(form.a, task.a.data, panels);
+    task.b.data = packed_operand(form.b, task.b.data, panels + form.a.bytes);
   }
   form.multiply(task);
   return true;

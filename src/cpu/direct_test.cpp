@@ -36,6 +36,7 @@ Plan plan_for(ElementType type, std::vector<GemmShape> shapes, double alpha, dou
   const KernelEntry& kernel = kernel_for(type);
   Plan plan;
   plan.problem = dense_problem({}, gemm_types_for(type));
+  plan.problem.types.c = accumulator_of(plan.problem.types);
   plan.problem.groups = std::move(shapes);
   plan.problem.alpha = alpha;
   plan.problem.beta = beta;
@@ -87,19 +88,23 @@ TEST(Direct, GroupsOfMixedSmallProductsOnAnyNumberOfThreads) {
 
 TEST(Direct, BitsAreThoseOfTheGeneralWay) {
   std::vector<GemmShape> shapes;
-  for (const std::int64_t side : {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 100}) {
+  for (const std::int64_t side : {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 70}) {
     for (int copy = 0; copy < 4; ++copy) shapes.push_back({side, side, side});
   }
-  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
-    for (const double alpha : {1.0, -0.75}) {
-      const Plan plan = plan_for(type, shapes, alpha, 0.5);
+  for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::bf16,
+                                 ElementType::f16, ElementType::i8, ElementType::u8}) {
+    const bool integer = size_of(type) == 1;
+    for (const double alpha : {1.0, integer ? -3.0 : -0.75}) {
+      const Plan plan = plan_for(type, shapes, alpha, integer ? 2 : 0.5);
       Group direct(plan);
       Group general(plan);
       ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), direct.operands, 2));
+      // A workspace of the caller's means the general way.
       Plan packed = plan;
       packed.tile.a_in_place = packed.tile.b_in_place = false;
-      ASSERT_FALSE(cpu::run_directly(packed, cpu::code_of(packed), general.operands, 2));
-      cpu::run_plan(packed, general.operands, {.threads = 2});
+      std::byte workspace[64];
+      cpu::run_plan(packed, general.operands,
+                    {.threads = 2, .workspace = workspace, .workspace_size = sizeof(workspace)});
       for (std::size_t i = 0; i < shapes.size(); ++i) {
         ASSERT_EQ(direct.products[i].c.bytes(), general.products[i].c.bytes())
             << "side " << shapes[i].m << ", copy " << i % 4;

@@ -69,7 +69,18 @@ struct PackUnits {
     return word;
   }
 
-  // The same of a whole group, in arithmetic that loops over neighbouring units vectorise.
+  // The same of a whole group that lies along k, in one load where no more than bits change.
+  static Word load(const Source* from) {
+    if constexpr (kKeepsBits && sizeof(Word) <= 8) {
+      Word word;
+      __builtin_memcpy(&word, from, sizeof(Word));
+      return word ^ Word { kFlip };
+    } else {
+      return gather(from, 1, Group);
+    }
+  }
+
+  // The same in arithmetic that loops over neighbouring units vectorise.
   static Word combine(const Source* from, std::int64_t stride) {
     if constexpr (Group == 1 || sizeof(Word) > 8) {
       return gather(from, stride, Group);
@@ -124,11 +135,13 @@ struct Packer {
                         : remaining > 0     ? static_cast<int>(remaining)
                                             : 0;
       const Source* column = from + group * kGroup * source.depth_stride;
+      Word* to = panel + group * Width;
+      const bool is_whole = valid == kGroup && source.depth_stride == 1;
       for (int i = 0; i < width; ++i) {
-        panel[group * Width + i] =
-            Units::gather(column + i * source.along_stride, source.depth_stride, valid);
+        const Source* unit = column + i * source.along_stride;
+        to[i] = is_whole ? Units::load(unit) : Units::gather(unit, source.depth_stride, valid);
       }
-      for (int i = width; i < Width; ++i) panel[group * Width + i] = Word{};
+      for (int i = width; i < Width; ++i) to[i] = Word{};
     }
   }
 

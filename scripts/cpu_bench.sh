@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# All of the CPU's figures in one command, some eight minutes on a quiet machine of two cores: squares,
+# skinny, long and odd products in four types, and experts, each with one thread and with all, against
+# the peers that are installed. The reports are what docs/performance.md is made from.
+set -euo pipefail
+
+usage="usage: scripts/cpu_bench.sh [options] OUTPUT_FOLDER
+  --tessera FILE   the command (default build/release/cli/tessera)
+  --openblas FILE  libopenblas.so to compare with (default: the system's)
+  --name NAME      of the machine, in the reports' names (default cpu)
+  --seconds S      timed work for each contender and product (default 0.03)
+  --only TYPE      f64, f32, bf16, i8 or grouped"
+
+tessera=build/release/cli/tessera
+openblas=openblas
+name=cpu
+seconds=0.03
+only=""
+out=""
+while [ $# -gt 0 ]; do
+  case $1 in
+    --tessera) tessera=$2; shift ;;
+    --openblas) openblas=openblas=$2; shift ;;
+    --name) name=$2; shift ;;
+    --seconds) seconds=$2; shift ;;
+    --only) only=$2; shift ;;
+    -h | --help) echo "$usage"; exit 0 ;;
+    -*) echo "$usage" >&2; exit 2 ;;
+    *) out=$1 ;;
+  esac
+  shift
+done
+[ -n "$out" ] || { echo "$usage" >&2; exit 2; }
+root=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$out"
+lists=$(mktemp -d)
+trap 'rm -rf "$lists"' EXIT
+# 4096³ once, in f32: seconds a call in f64. Of the experts, layers whose weights are below a gigabyte.
+grep -v '^4096,4096,4096,' "$root/bench/shapes/cpu.csv" > "$lists/most.csv"
+grep -E '^suite|v3 down, 8 local experts",.*,(1024|8192),|a3b down",.*,(1024|8192),' \
+  "$root/bench/shapes/grouped.csv" > "$lists/experts.csv"
+# Debian's OpenBLAS takes AVX-512 processors newer than itself for AVX2 ones.
+if grep -qm1 avx512f /proc/cpuinfo; then export OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-SkylakeX}; fi
+
+record() {  # TYPE LIST PEERS REPORT
+  [ -z "$only" ] || [ "$only" = "${4%%_*}" ] || return 0
+  local threads
+  for threads in 1 "$(nproc)"; do
+    local report="$out/${name}_$4_${threads}thread$([ "$threads" = 1 ] || echo s).json"
+    "$tessera" bench --shapes "$2" --type "$1" --threads "$threads" --peer "$3" \
+      --seconds "$seconds" --save "$report"
+    [ "$threads" != "$(nproc)" ] || break
+  done
+}
+record f32 cpu "onednn,$openblas,blis" f32
+record f64 "$lists/most.csv" "$openblas,blis" f64
+record bf16 "$lists/most.csv" onednn bf16
+record i8 "$lists/most.csv" onednn i8
+record f32 "$lists/experts.csv" "onednn,$openblas,blis" grouped_f32
