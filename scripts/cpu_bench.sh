@@ -4,33 +4,19 @@
 # the peers that are installed. The reports are what docs/performance.md is made from.
 set -euo pipefail
 
-usage="usage: scripts/cpu_bench.sh [options] OUTPUT_FOLDER
-  --tessera FILE   the command (default build/release/cli/tessera)
-  --openblas FILE  libopenblas.so to compare with (default: the system's)
-  --name NAME      of the machine, in the reports' names (default cpu)
-  --seconds S      timed work for each contender and product (default 0.03)
-  --only TYPE      f64, f32, bf16, i8 or grouped"
-
-tessera=build/release/cli/tessera
-openblas=openblas
-name=cpu
-seconds=0.03
-only=""
-out=""
-while [ $# -gt 0 ]; do
-  case $1 in
-    --tessera) tessera=$2; shift ;;
-    --openblas) openblas=openblas=$2; shift ;;
-    --name) name=$2; shift ;;
-    --seconds) seconds=$2; shift ;;
-    --only) only=$2; shift ;;
-    -h | --help) echo "$usage"; exit 0 ;;
-    -*) echo "$usage" >&2; exit 2 ;;
-    *) out=$1 ;;
-  esac
-  shift
-done
-[ -n "$out" ] || { echo "$usage" >&2; exit 2; }
+if [ $# -ne 2 ]; then
+  echo "usage: scripts/cpu_bench.sh NAME OUTPUT_FOLDER
+  NAME of the machine stands first in the reports' names. Environment:
+  TESSERA   the command (default build/release/cli/tessera)
+  OPENBLAS  a libopenblas.so to compare with (default: the system's)
+  EACH      seconds of timed work for each contender and product (default 0.03)
+  ONLY      f64, f32, bf16, i8 or grouped" >&2
+  exit 2
+fi
+name=$1
+out=$2
+tessera=${TESSERA:-build/release/cli/tessera}
+openblas=openblas${OPENBLAS:+=$OPENBLAS}
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out"
 lists=$(mktemp -d)
@@ -43,12 +29,13 @@ grep -E '^suite|v3 down, 8 local experts",.*,(1024|8192),|a3b down",.*,(1024|819
 if grep -qm1 avx512f /proc/cpuinfo; then export OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-SkylakeX}; fi
 
 record() {  # TYPE LIST PEERS REPORT
-  [ -z "$only" ] || [ "$only" = "${4%%_*}" ] || return 0
-  local threads
+  [ -z "${ONLY:-}" ] || [ "$ONLY" = "${4%%_*}" ] || return 0
+  local threads report
   for threads in 1 "$(nproc)"; do
-    local report="$out/${name}_$4_${threads}thread$([ "$threads" = 1 ] || echo s).json"
+    report="$out/${name}_$4_${threads}threads.json"
+    [ "$threads" != 1 ] || report="$out/${name}_$4_1thread.json"
     "$tessera" bench --shapes "$2" --type "$1" --threads "$threads" --peer "$3" \
-      --seconds "$seconds" --save "$report"
+      --seconds "${EACH:-0.03}" --save "$report"
     [ "$threads" != "$(nproc)" ] || break
   done
 }
