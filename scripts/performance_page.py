@@ -258,8 +258,43 @@ def cpu_section(name, report):
     return "\n\n".join(parts)
 
 
+# bench/moe_torch.py's report.
+
+MOE_REPORT = "h200_moe_torch"
+
+
+def experts():
+    report = load(MOE_REPORT)
+    suites = {}
+    for result in report["results"]:
+        sizes = "uniform" if result["sizes"] == "uniform" else "skewed"
+        suites.setdefault((result["name"].split(", ")[0], result["groups"], result["n"], result["k"], sizes),
+                          []).append(result)
+    rows = []
+    for (suite, groups, n, k, sizes), results in suites.items():
+        shares = [result["share_of_bound"] for result in results]
+        row = [suite, f"{groups} × {n} × {k}", sizes, f"{100 * statistics.geometric_mean(shares):.0f} %"]
+        for name in results[0]["ratio"]:
+            ratios = [result["ratio"][name] for result in results]
+            row.append(f"{statistics.geometric_mean(ratios):.2f} ({min(ratios):.2f})")
+        rows.append(row)
+    others = list(report["results"][0]["ratio"])
+    extras = [f"- {extra['name']}: " + ", ".join(
+        f"{duration(time['median_seconds'])} {name}" for name, time in extra["timings"].items())
+        for extra in report["extras"]]
+    return "\n\n".join([
+        f"{report['gpu']}, torch {report['torch']}, bf16, weights stored as "
+        f"{'[G, N, K]' if report['protocol']['weights'] == 'nk' else '[G, K, N]'}, sizes in device memory, "
+        f"{', '.join(map(str, sorted({result['rows'] for result in report['results']})))} rows in all; commit "
+        f"{short(report['commit'])}, {report['date'][:10]}: [report](../bench/results/{MOE_REPORT}.json). Others' "
+        "times over ours, geometric mean and in brackets the worst:",
+        table(["layer", "experts × N × K", "sizes", "share of the bound", *others], rows),
+        "\n".join(extras)])
+
+
 def cpu():
-    reports = {path.stem: load(path.stem) for path in sorted(RESULTS.glob("*.json"))}
+    reports = {path.stem: load(path.stem) for path in sorted(RESULTS.glob("*.json"))
+               if path.stem != MOE_REPORT}
     unknown = [name for name, report in reports.items()
                if name not in GPU_REPORTS and not is_cpu_report(report)]
     if unknown:
@@ -270,7 +305,7 @@ def cpu():
 
 
 BLOCKS = {"gpu setup": gpu_setup, "goals": goals, "by duration": by_duration, "products": products,
-          "other lists": other_lists, "groups": groups, "cpu": cpu}
+          "other lists": other_lists, "groups": groups, "experts": experts, "cpu": cpu}
 
 
 def filled(text, page):

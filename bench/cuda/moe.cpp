@@ -286,6 +286,7 @@ MoeExtra CudaMoe::measure_tiny_products() {
   array.ldb = array.n;
   array.ldc = array.n;
   array.bound = {256, 448, 192};
+  array.alignment = 16;
   const Plan plan = make_ragged_plan(array, 1, 0, {}, state.machine, state.options.plan);
   const Graph ours(stream, [&] { run_ragged(plan, array, state.run_options(stream)); });
 
