@@ -122,9 +122,8 @@ Verb add_explain_verb(CLI::App& app) {
                    "Also write the story with its pictures to this HTML file")
       ->type_name("FILE");
   verb->add_flag("--run", options->runs,
-                 "Run the plan on this machine's CPU and put what was measured beside it");
-  verb->add_option("--threads", options->threads,
-                   "Threads of --run (default: the machine's cores)");
+                 "Run the plan on this machine's CPU or GPU and put what was measured beside it");
+  verb->add_option("--threads", options->threads, "Threads of --run on a CPU (default: all cores)");
   verb->add_flag("--json", options->json, "Print the story's numbers as JSON");
   return {verb, [options] { return run_explain(*options); }};
 }

@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "cuda/product.hpp"
+#include "cuda/ragged_case.hpp"
+#include "schedule/iteration_space.hpp"
 
 namespace tessera::test {
 namespace {
@@ -28,7 +30,7 @@ double expect_sound(const Trace& trace, std::int64_t tiles, std::int64_t iterati
     std::int64_t iterations = 0;
     int writers = 0;
   };
-  std::map<std::tuple<int, int, int>, Tile> found;
+  std::map<std::tuple<int, int, int, int>, Tile> found;
   EXPECT_EQ(trace.tracks.size(), trace.sms.size());
   int parts = 1;
   double waited = 0;
@@ -44,7 +46,7 @@ double expect_sound(const Trace& trace, std::int64_t tiles, std::int64_t iterati
       waited += item.data_seconds;
       before = item.end;
       parts = std::max(parts, item.part + 1);
-      Tile& tile = found[{item.tile_m, item.tile_n, item.part}];
+      Tile& tile = found[{item.group, item.tile_m, item.tile_n, item.part}];
       tile.iterations += item.k_end - item.k_begin;
       tile.writers += item.wrote_tile ? 1 : 0;
     }
@@ -87,6 +89,30 @@ TEST_P(Tracing, EveryIterationOnceAndInOrder) {
     if (kernel().needs_tma) {
       EXPECT_GT(waited, 1e-7);
     }
+  }
+}
+
+TEST_P(Tracing, SizesThatOnlyTheDeviceKnows) {
+  const TileConfig& tile = kernel().tile;
+  const std::int64_t n = 3 * tile.block_n;
+  const std::int64_t k = 7 * tile.block_k;
+  const DeviceRagged ragged({.types = {kernel().a, kernel().b, gemm_types_for(kernel().a).c},
+                             .shapes = {{200, n, k}, {0, n, k}, {1, n, k}, {77, n, k}},
+                             .is_b_transposed = kernel().a == ElementType::i8});
+  for (const Schedule& schedule : {Schedule{.kind = ScheduleKind::data_parallel, .workers = 9},
+                                   Schedule{.kind = ScheduleKind::stream_k, .workers = 5}}) {
+    const auto plan = forced_ragged_plan(ragged, kernel(), schedule);
+    if (!plan) GTEST_SKIP() << "the kernel cannot take these operands";
+    std::int64_t tiles = 0;
+    for (const GemmShape& shape : ragged.what().shapes) {
+      tiles += ceil_div(shape.m, plan->tile.block_m) * ceil_div(n, plan->tile.block_n);
+    }
+    Trace trace;
+    RunOptions options;
+    options.trace = &trace;
+    run_ragged(*plan, ragged.products(), options);
+    EXPECT_EQ(ragged.verdict(64), "");
+    expect_sound(trace, tiles, ceil_div(k, plan->tile.block_k));
   }
 }
 
