@@ -184,6 +184,15 @@ void bind_ragged(nb::module_& m) {
         "bias"_a.none(), "activation"_a, "threads"_a, "stream"_a);
   m.def("gated_rows", &gated_rows, "a"_a, "gate"_a, "up"_a, "c"_a, "offsets"_a, "activation"_a,
         "threads"_a, "stream"_a);
+  m.def(
+      "check_sizes",
+      [](std::uintptr_t stream) {
+        RunOptions options;
+        options.stream = reinterpret_cast<void*>(stream);
+        const nb::gil_scoped_release released;
+        tessera::check_sizes(options);
+      },
+      "stream"_a);
   m.def("gated", &gated, "a"_a, "gate"_a, "up"_a, "c"_a, "activation"_a, "threads"_a, "stream"_a);
 }
 

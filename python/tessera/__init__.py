@@ -8,7 +8,7 @@ and ``tessera.jax`` hold the operators for those frameworks' compilers and diffe
 
 from ._plan import Plan, explain, plan
 from ._products import gemm, grouped_gemm
-from ._ragged import gated_gemm, ragged_gemm
+from ._ragged import check_sizes, gated_gemm, ragged_gemm
 from ._tessera import (
     Error,
     InvalidArgumentError,
@@ -30,6 +30,7 @@ __all__ = [
     "OutOfMemoryError",
     "Plan",
     "UnsupportedError",
+    "check_sizes",
     "device_count",
     "explain",
     "gated_gemm",

@@ -39,7 +39,7 @@ def ragged_gemm(
     or (G, n) with one for each group; the other arguments are those of ``gemm``.
 
     On a GPU the sizes are read there and nothing waits for them; those that lie in the host's
-    memory are copied. Wrong sizes in a GPU's memory compute nothing and raise nothing.
+    memory are copied. Wrong sizes in a GPU's memory compute nothing; ``check_sizes`` raises them.
     """
     if (offsets is None) == (counts is None):
         raise _tessera.InvalidArgumentError(
@@ -113,6 +113,20 @@ def gated_gemm(
             sizes = framework.readable_indices(offsets)
             _tessera.gated_rows(*operands, sizes, activation, threads, stream)
     return framework.finished(result) if out is None else out
+
+
+def check_sizes(like: Any, *, stream: Optional[int] = None) -> None:
+    """Raises what ``ragged_gemm`` and ``gated_gemm`` found wrong with sizes in a GPU's memory.
+
+    ``like`` is any array on that GPU. Waits for its current stream, or the one given, which is the
+    one that the calls were made on; each fault is raised once. For an array on the CPU there is
+    nothing to ask: there the calls themselves raise.
+    """
+    framework = framework_of(like)
+    if not framework.are_on_device(like):
+        return
+    with framework.device(like):
+        _tessera.check_sizes(framework.stream(like) if stream is None else stream)
 
 
 def _door(

@@ -92,8 +92,8 @@ def grouped_gemm(a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
     """Rows ends[g − 1] to ends[g] of a (total, k) times b[g] of b (groups, k, n): (total, n).
 
     ``ends`` are cumulative sizes, integers that never fall. On a GPU they are read there: nothing
-    waits for them, and wrong ones compute nothing and raise nothing. Rows past the last end become
-    0.
+    waits for them, and wrong ones compute nothing (``tessera.check_sizes`` raises them). Rows past
+    the last end become 0.
     """
     _check_ends(ends, b.shape[0], a.shape[0])
     a, b = a.detach(), b.detach()

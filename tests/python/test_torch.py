@@ -208,6 +208,20 @@ def test_sizes_in_the_gpus_memory(device):
     assert (out[200:] == 7).all()
 
 
+def test_wrong_sizes_can_be_asked_for(device):
+    a, b = normal(9, 8, device=device), normal(3, 8, 5, device=device)
+    tessera.check_sizes(a)
+    offsets = torch.tensor([0, 5, 3, 9], device=device)
+    if device == "cpu":
+        with pytest.raises(tessera.InvalidArgumentError, match="offsets"):
+            tessera.ragged_gemm(a, b, offsets)
+        return
+    assert (tessera.ragged_gemm(a, b, offsets) == 0).all()
+    with pytest.raises(tessera.InvalidArgumentError, match="group 1"):
+        tessera.check_sizes(a)
+    tessera.check_sizes(a)
+
+
 def test_compiles_without_graph_breaks(device):
     def layer(x, w, bias):
         return tessera.torch.gemm(torch.relu(x), w, bias, "gelu_tanh") * 2
