@@ -250,16 +250,14 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   const std::string prefix = "sm90_" + std::string(name_of(problem.types.a));
   const bool trims = mean >= kManyRows && tiles_of(problem.groups, 256, 256) >= 4 * pairs;
   const std::string name = prefix + (trims              ? "_256x128x64_swapped_1x2"
-                                     : mean <= kFewRows ? "_32x128x64_swapped"
+                                     : mean <= kFewRows ? "_64x128x64_swapped"
                                                         : "_128x256x64_1x2");
   const KernelEntry* const kernel = find_kernel(name);
   if (kernel == nullptr || why_not(*kernel, problem, machine)) return options;
   options.kernel = name;
-  if (trims) {
-    // Tokens of one weight's tile one after another: it is read from memory once.
-    options.schedule = ScheduleKind::data_parallel;
-    options.order = TileOrderChoice{};
-  }
+  options.schedule = ScheduleKind::data_parallel;
+  // Tokens of one weight's tile one after another: it is read from memory once.
+  if (trims) options.order = TileOrderChoice{};
   return options;
 }
 
