@@ -228,8 +228,9 @@ std::int64_t tiles_of(const std::vector<GemmShape>& shapes, std::int64_t rows, s
 }
 
 // The kernel and schedule that the caller leaves open, for groups of rows. The model weighs how
-// many waves a tile's shape leaves, which sizes that nobody knows upset; measured over skewed
-// groups, these do best, or within a few percent (docs/grouped.md).
+// many waves a tile's shape leaves, which sizes that nobody knows upset: all rows may be in one
+// group, or spread over all. Measured over skewed groups, these do best, or within a few percent
+// (docs/grouped.md).
 PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
                               const DeviceProducts& products, const Machine& machine) {
   const SizeSource source = products.groups.sizes.source;
@@ -239,26 +240,40 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
                        !options.kernel && !options.tile && !options.order && !options.workers;
   if (!is_free || !has_ragged_rows || problem.groups.empty()) return options;
 
+  constexpr std::int64_t kNarrowRows = 64;
   constexpr std::int64_t kFewRows = 16;  // of an average group
   constexpr std::int64_t kManyRows = 96;
   const std::int64_t pairs = machine.workers / 2;
   std::int64_t rows = 0;
   for (const GemmShape& shape : problem.groups) rows += shape.m;
   const std::int64_t mean = rows / static_cast<std::int64_t>(problem.groups.size());
-  if (tiles_of(problem.groups, 128, 512) < pairs) return options;
+  const std::int64_t tiles_of_one_group =
+      ceil_div(rows, 128) * ceil_div(problem.groups.front().n, 128);
 
-  const std::string prefix = "sm90_" + std::string(name_of(problem.types.a));
   const bool trims = mean >= kManyRows && tiles_of(problem.groups, 256, 256) >= 4 * pairs;
-  const std::string name = prefix + (trims              ? "_256x128x64_swapped_1x2"
-                                     : mean <= kFewRows ? "_64x128x64_swapped"
-                                                        : "_128x256x64_1x2");
+  const bool fits_one_wave = rows > kNarrowRows && tiles_of_one_group <= machine.workers;
+  const std::string name = "sm90_" + std::string(name_of(problem.types.a)) +
+                           (trims              ? "_256x128x64_swapped_1x2"
+                            : fits_one_wave    ? "_128x128x64"
+                            : mean <= kFewRows ? "_64x128x64_swapped"
+                                               : "_128x256x64_1x2");
   const KernelEntry* const kernel = find_kernel(name);
   if (kernel == nullptr || why_not(*kernel, problem, machine)) return options;
   options.kernel = name;
+  // So few tiles that their k has to be shared out: the model's choice.
+  if (tiles_of(problem.groups, 128, 128) < pairs) return options;
   options.schedule = ScheduleKind::data_parallel;
   // Tokens of one weight's tile one after another: it is read from memory once.
   if (trims) options.order = TileOrderChoice{};
   return options;
+}
+
+// Any sizes may come, so that no worker is spared.
+Plan with_all_workers(Plan plan, const PlanOptions& asked) {
+  if (!asked.workers) {
+    plan.schedule.workers = plan.machine.workers / (plan.tile.cluster_m * plan.tile.cluster_n);
+  }
+  return plan;
 }
 
 Plan plan_for(const DeviceProducts& products, const Machine& machine, const PlanOptions& asked) {
@@ -267,7 +282,9 @@ Plan plan_for(const DeviceProducts& products, const Machine& machine, const Plan
   const PlanOptions options = with_robust_tiles(asked, problem, products, machine);
   Plan plan = make_plan(problem, machine, options);
   const bool is_free = !options.schedule && !options.splits && !options.batch_invariant;
-  if (!is_free || plan.schedule.kind != ScheduleKind::split_k) return plan;
+  if (!is_free || plan.schedule.kind != ScheduleKind::split_k) {
+    return with_all_workers(std::move(plan), asked);
+  }
 
   // Pieces of tiles need memory for the most tiles that sizes may make; the others need none for
   // whole tiles, and little for any number of shared ones.
@@ -279,7 +296,7 @@ Plan plan_for(const DeviceProducts& products, const Machine& machine, const Plan
     Plan other = make_plan(problem, machine, without_pieces);
     if (other.cost.seconds < kWorthwhile * plan.cost.seconds) plan = std::move(other);
   }
-  return plan;
+  return with_all_workers(std::move(plan), asked);
 }
 
 void check_fits(const Plan& plan, const DeviceProducts& products) {
