@@ -20,16 +20,11 @@ constexpr std::int64_t kMostStripsInPlace = 16;
 // and 24: 195, 180 and 246 against 60, 101 and 206, but with 64 220 against 227.
 constexpr std::int64_t kMostStripsOfBytes = 2;
 
-// The depth of a k-block with f32 or f64 B in place: with few rows, a few long rows of B stream
-// through the caches and C stays in L1. Zen 4, 2026-11: one row at 10.5 GFLOP/s with 8, at 4.6 with
-// 376.
-constexpr std::int64_t kFewRows = 4;
+// Rows of C that a B in place streams by for (tile_run.cpp); its rows must be long for that. And
+// how deep a k-block with a B in place is.
 constexpr std::int64_t kSomeRows = 16;
-constexpr int kDepthOfFewRows = 8;
-constexpr int kDepthOfSomeRows = 16;
-constexpr std::int64_t kDepthBytesInPlace = 1024;
-// The rows of B must be long for that.
 constexpr std::int64_t kLeastRowInPlace = 1024;
+constexpr std::int64_t kDepthBytesInPlace = 1024;
 
 // Rows of C that are multiplied as dot products where A and B lie along k, and how much of k at a
 // time: deeper, and rows of A leave the nearest cache; and the least k that is worth adding up
@@ -64,7 +59,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
 }
 
 // A split leaves each piece at least so much of each row.
-constexpr std::int64_t kLeastSplitBytes = 2048;
+constexpr std::int64_t kLeastSplitBytes = 1024;
 
 // Beyond this many rows or columns a wider tile amortises nothing more, while C falls out of cache;
 // and with half as many columns B's packed panels do: 4096³ in f32 110.9 GFLOP/s with 4096 columns,
@@ -160,16 +155,11 @@ struct Enumeration {
     tile.a_in_place = a_too;
     tile.b_in_place = true;
     if (multiply_adds(shape) <= kSmallProduct) return tile;
-    if (shape.m <= kFewRows && kernel.reads_in_place) {
-      tile.block_k = kDepthOfFewRows;
-    } else if (shape.m <= kSomeRows && kernel.reads_in_place) {
-      tile.block_k = kDepthOfSomeRows;
-    } else {
-      const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
-      tile.block_k = std::min(tile.block_k, most);
-    }
+    const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
+    tile.block_k = std::min(tile.block_k, most);
     if (shape.m <= kSomeRows && tile.block_n < kLeastRowInPlace) {
-      tile.block_n = round_up_to(std::min(shape.n, kLeastRowInPlace), tile.nr);
+      tile.block_n =
+          choose_block(shape.n, std::max<std::int64_t>(1, shape.n / kLeastRowInPlace), tile.nr);
     }
     return tile;
   }

@@ -27,6 +27,16 @@ constexpr double kFirstInPlace = 0.8;
 constexpr double kAgainInPlace = 0.00375;  // times an element's bytes
 constexpr double kWholeRowsInPlace = 0.5;
 
+// Where workers share rows, the processor's prefetching runs on into the other's part, and writes
+// meet in a line: seconds for each row, of B that few rows of C stream by, and of C unless its rows
+// start on cache lines, less a share of the row's arithmetic, which hides it. Zen 4, two threads,
+// 2026-11: 100 to 240 ns; and 55 to 270 ns with k below 60, 90 with 156, none beyond.
+constexpr double kRowOfBCut = 200e-9;
+constexpr double kRowOfCCut = 120e-9;
+constexpr double kRowOfCHidden = 0.2;
+constexpr double kStreamedRows = 16;
+constexpr int kCacheLine = 64;
+
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
 // register tile is faster, but not below a third: then too few accumulators are in flight to cover
 // the latency.
@@ -49,6 +59,7 @@ struct Block {
   double cols = 0;
   double depth = 0;
   bool is_wide = false;  // at least half of all columns
+  bool cuts_rows = false;
   bool a_in_place = false;
   bool b_in_place = false;
   bool a_lies_along_k = false;
@@ -56,23 +67,44 @@ struct Block {
   int b_size = 0;
 };
 
+// With a tile for each worker the largest counts, and with more of them the average.
+double side_of_block(std::int64_t size, int block, std::int32_t count, bool is_largest) {
+  if (is_largest) return static_cast<double>(std::min<std::int64_t>(size, block));
+  return static_cast<double>(size) / count;
+}
+
 Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
-               const TileConfig& tile) {
+               const TileConfig& tile, int workers) {
   const FacedProduct faced = face(problem, shape, tile.nr);
   const TileConfig facing = faced.is_turned ? turned(tile) : tile;
   const auto n = static_cast<double>(faced.shape.n);
   const auto k = static_cast<double>(std::max<std::int64_t>(shape.k, 1));
   Block block;
-  block.rows = static_cast<double>(faced.shape.m) / (faced.is_turned ? grid.n : grid.m);
-  block.cols = n / (faced.is_turned ? grid.m : grid.n);
+  const bool is_largest = grid.tiles() > 1 && grid.tiles() <= workers;
+  block.rows =
+      side_of_block(faced.shape.m, facing.block_m, faced.is_turned ? grid.n : grid.m, is_largest);
+  block.cols =
+      side_of_block(faced.shape.n, facing.block_n, faced.is_turned ? grid.m : grid.n, is_largest);
   block.depth = k / grid.k;
   block.is_wide = 2 * block.cols >= n;
+  block.cuts_rows = block.cols < n;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
   block.a_lies_along_k = faced.a_lies_along_k;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   return block;
+}
+
+// What one worker reads and writes of a product, again and again where calls repeat; of all groups
+// together at most `all_bytes`.
+double worker_footprint(const Block& block, const TileGrid& grid, const Problem& problem,
+                        const Machine& machine, double all_bytes) {
+  const double k = block.depth * grid.k;
+  const double tile = block.rows * k * block.a_size + block.cols * k * block.b_size +
+                      block.rows * block.cols * size_of(problem.types.c);
+  const double tiles = std::max(1.0, static_cast<double>(grid.tiles()) / machine.workers);
+  return std::min(all_bytes, tiles * tile);
 }
 
 // Share of operands that does not come from L2.
@@ -176,8 +208,9 @@ WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const Til
 // traffic of C between k-blocks are paid beside the arithmetic.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
                        const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
-                       double footprint) {
-  const Block block = block_of(shape, grid, problem, tile);
+                       double all_bytes) {
+  const Block block = block_of(shape, grid, problem, tile, machine.workers);
+  const double footprint = worker_footprint(block, grid, problem, machine, all_bytes);
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency *
                       speed_of(kernel).main_loop_share;
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
@@ -188,6 +221,15 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   time.packing = packing(block, machine, footprint, kernel != nullptr && kernel->reads_in_place);
   if (block.b_in_place)
     time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint);
+  if (block.cuts_rows && machine.workers > 1) {
+    if (block.rows <= kStreamedRows) {
+      time.packing += kRowOfBCut * share_beyond_l2(machine, footprint) * block.depth;
+    }
+    if (problem.c.alignment < kCacheLine) {
+      time.finish =
+          std::max(0.0, kRowOfCCut * block.rows - kRowOfCHidden * grid.k * time.arithmetic);
+    }
+  }
   const double accumulating =
       grid.k > 1 && !in_scratchpad
           ? kExposedAccumulation * 2 * accumulators / worker_cache_rate(machine)
