@@ -379,15 +379,15 @@ Plan make_device_plan(const RaggedProducts& products, double alpha, double beta,
   return plan_for(device_products(products, alpha, beta, epilogue), machine, options);
 }
 
-std::shared_ptr<const Plan> find_or_make_device_plan(const DeviceProducts& device, int ordinal) {
+std::shared_ptr<const Plan> find_or_make_device_plan(const DeviceProducts& products, int ordinal) {
   struct Kept {
     ViewsKey key;
     std::shared_ptr<const Plan> plan;
   };
   thread_local std::array<Kept, 16> kept;
   thread_local std::size_t next = 0;
-  const Problem& p = device.problem;
-  const GroupSizes& sizes = device.groups.sizes;
+  const Problem& p = products.problem;
+  const GroupSizes& sizes = products.groups.sizes;
   const ViewsKey key{
       ordinal, sizes.source, sizes.groups, {sizes.bound_m, sizes.bound_n, sizes.bound_k},
       p.types, p.a,          p.b,          p.c,
@@ -396,14 +396,14 @@ std::shared_ptr<const Plan> find_or_make_device_plan(const DeviceProducts& devic
     if (one.plan != nullptr && one.key == key) return one.plan;
   }
   Kept& place = kept[next++ % kept.size()];
-  place = {key, std::make_shared<const Plan>(plan_for(device, machine_of_calls(ordinal), {}))};
+  place = {key, std::make_shared<const Plan>(plan_for(products, machine_of_calls(ordinal), {}))};
   return place.plan;
 }
 
-const cuda::DeviceLine* run_on_device(const Plan& plan, const DeviceProducts& device,
+const cuda::DeviceLine* run_on_device(const Plan& plan, const DeviceProducts& products,
                                       const RunOptions& options) {
-  check_fits(plan, device);
-  return cuda::run_ragged_plan(plan, device.groups, device.bias_type, options);
+  check_fits(plan, products);
+  return cuda::run_ragged_plan(plan, products.groups, products.bias_type, options);
 }
 
 std::size_t device_workspace_bytes(const Plan& plan, const RaggedProducts& products) {

@@ -29,7 +29,7 @@ Plan make_device_plan(const RaggedProducts& products, double alpha, double beta,
                       const Epilogue& epilogue, const Machine& machine, const PlanOptions& options);
 
 // The same, kept by the calling thread for the next call with the same views.
-std::shared_ptr<const Plan> find_or_make_device_plan(const DeviceProducts& products, int device);
+std::shared_ptr<const Plan> find_or_make_device_plan(const DeviceProducts& products, int ordinal);
 
 // Returns what run_ragged_plan does. Throws Error(invalid_argument) where the views are not those
 // of the plan.
