@@ -13,9 +13,6 @@ FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) by
 REGISTERS = re.compile(r"Used (\d+) registers")
 # C7510: wgmma instructions that should overlap run one after another. C7508: setmaxnreg ignored.
 FORBIDDEN = re.compile(r"C75(08|10)|wgmma.*serializ|setmaxnreg.*ignored", re.IGNORECASE)
-# Spills that are known, with the most bytes each may have; docs/kernel_sm90.md says where they are and
-# what was tried. They are counted in the summary, and more than that is a fault.
-KNOWN = ((re.compile(r"x192x64"), 8),)  # one register, in the fix-up, outside the main loop
 
 
 def readable(name):
@@ -27,15 +24,10 @@ def readable(name):
     return text.strip().replace("tessera::cuda::", "").split("(tessera")[0]
 
 
-def is_known(name, sizes):
-    return any(kernel.search(name) and max(sizes) <= most for kernel, most in KNOWN)
-
-
 def judge(path):
-    """The kernels of one report, with their registers, what is wrong in it, and the known spills."""
+    """The kernels of one report, with their registers, and what is wrong in it."""
     kernels = []
     wrong = []
-    known = 0
     name = None
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         if FORBIDDEN.search(line):
@@ -44,15 +36,12 @@ def judge(path):
             name = f"{readable(found[1])} [{found[2]}]"
         elif (found := FRAME.search(line)) and any(int(n) > 0 for n in found.groups()):
             frame, stores, loads = found.groups()
-            if is_known(name, [int(n) for n in found.groups()]):
-                known += 1
-                continue
             wrong.append(f"{name}: stack frame of {frame} bytes, {stores} bytes spilled, "
                          f"{loads} bytes read back")
         elif (found := REGISTERS.search(line)) and name is not None:
             kernels.append((name, int(found[1])))
             name = None
-    return kernels, wrong, known
+    return kernels, wrong
 
 
 def main():
@@ -66,11 +55,9 @@ def main():
                for path in arguments.build.glob("src/cuda/**/*.cu.o")}
     wrong = [f"{path}: no report; build it again" for path in sorted(objects - set(reports))]
     count = 0
-    known_spills = 0
     for path in reports:
-        kernels, faults, known = judge(path)
+        kernels, faults = judge(path)
         count += len(kernels)
-        known_spills += known
         wrong += [f"{path.name}: {fault}" for fault in faults]
         if arguments.list:
             for name, registers in kernels:
@@ -79,7 +66,7 @@ def main():
         wrong.append(f"no kernel reports under {arguments.build}/src/cuda; is it a CUDA build?")
     for fault in wrong:
         print(fault, file=sys.stderr)
-    print(f"ptxas: {count} kernels, {len(wrong)} faults, {known_spills} known spills")
+    print(f"ptxas: {count} kernels, {len(wrong)} faults")
     return 1 if wrong else 0
 
 

@@ -1,39 +1,63 @@
-// The tile shapes of the Hopper kernels, read by the catalogue and by the files that compile them.
+// The block shapes of the Hopper kernels, read by the catalogue and by the files that compile them.
 #pragma once
 
 #include "tessera/tile_config.hpp"
 
 namespace tessera {
 
-inline constexpr TileConfig kSm90Pair256x256 = {
-    .block_m = 256, .block_n = 256, .block_k = 64, .stages = 4, .cluster_m = 2, .warpgroups = 2};
-inline constexpr TileConfig kSm90Tile128x256 = {
-    .block_m = 128, .block_n = 256, .block_k = 64, .stages = 4, .warpgroups = 2};
-inline constexpr TileConfig kSm90Tile128x128 = {
-    .block_m = 128, .block_n = 128, .block_k = 64, .stages = 6, .warpgroups = 2};
-inline constexpr TileConfig kSm90Pair256x192 = {
-    .block_m = 256, .block_n = 192, .block_k = 64, .stages = 4, .cluster_m = 2, .warpgroups = 2};
-inline constexpr TileConfig kSm90Pair256x128 = {
-    .block_m = 256, .block_n = 128, .block_k = 64, .stages = 6, .cluster_m = 2, .warpgroups = 2};
-inline constexpr TileConfig kSm90Tile128x192 = {
-    .block_m = 128, .block_n = 192, .block_k = 64, .stages = 4, .warpgroups = 2};
-inline constexpr TileConfig kSm90Rows64 = {.block_m = 64,
-                                           .block_n = 128,
-                                           .block_k = 64,
-                                           .stages = 8,
-                                           .warpgroups = 2,
-                                           .swap_operands = true};
-inline constexpr TileConfig kSm90Rows32 = {.block_m = 32,
-                                           .block_n = 128,
-                                           .block_k = 64,
-                                           .stages = 9,
-                                           .warpgroups = 2,
-                                           .swap_operands = true};
-inline constexpr TileConfig kSm90Rows16 = {.block_m = 16,
-                                           .block_n = 128,
-                                           .block_k = 64,
-                                           .stages = 10,
-                                           .warpgroups = 2,
-                                           .swap_operands = true};
+inline constexpr int kSm90BlockK = 64;  // one 128-byte swizzle row of 16-bit elements
+
+// What one block of threads computes, in the kernel's orientation: `rows` along wgmma's M, 64 for
+// each warpgroup. A kernel is compiled for each; in which clusters it runs, and which way round its
+// rows lie on C, is decided at the launch.
+struct Sm90Block {
+  int rows = 0;
+  int cols = 0;
+  int stages = 0;
+
+  constexpr bool operator==(const Sm90Block&) const = default;
+};
+
+inline constexpr Sm90Block kSm90Block128x256 = {128, 256, 4};
+inline constexpr Sm90Block kSm90Block128x224 = {128, 224, 4};
+inline constexpr Sm90Block kSm90Block128x192 = {128, 192, 5};
+inline constexpr Sm90Block kSm90Block128x160 = {128, 160, 5};
+inline constexpr Sm90Block kSm90Block128x128 = {128, 128, 6};
+inline constexpr Sm90Block kSm90Block128x96 = {128, 96, 7};
+inline constexpr Sm90Block kSm90Block128x64 = {128, 64, 8};
+inline constexpr Sm90Block kSm90Block128x32 = {128, 32, 9};
+inline constexpr Sm90Block kSm90Block128x16 = {128, 16, 10};
+inline constexpr Sm90Block kSm90Block64x64 = {64, 64, 12};
+
+// Blocks of a cluster, along the block's rows and its columns.
+struct Sm90Cluster {
+  int rows = 1;
+  int cols = 1;
+};
+
+// A cluster's tile as the planner sees it; `swapped` lays the block's rows along C's columns.
+constexpr TileConfig sm90_tile(const Sm90Block& block, const Sm90Cluster& cluster, bool swapped) {
+  const int rows = block.rows * cluster.rows;
+  const int cols = block.cols * cluster.cols;
+  return {.block_m = swapped ? cols : rows,
+          .block_n = swapped ? rows : cols,
+          .block_k = kSm90BlockK,
+          .stages = block.stages,
+          .cluster_m = swapped ? cluster.cols : cluster.rows,
+          .cluster_n = swapped ? cluster.rows : cluster.cols,
+          .warpgroups = block.rows / 64,
+          .swap_operands = swapped};
+}
+
+// The block and the cluster of a tile that sm90_tile made.
+constexpr Sm90Cluster sm90_cluster(const TileConfig& tile) {
+  return tile.swap_operands ? Sm90Cluster{tile.cluster_n, tile.cluster_m}
+                            : Sm90Cluster{tile.cluster_m, tile.cluster_n};
+}
+constexpr Sm90Block sm90_block(const TileConfig& tile) {
+  const Sm90Cluster cluster = sm90_cluster(tile);
+  return {(tile.swap_operands ? tile.block_n : tile.block_m) / cluster.rows,
+          (tile.swap_operands ? tile.block_m : tile.block_n) / cluster.cols, tile.stages};
+}
 
 }  // namespace tessera

@@ -36,10 +36,12 @@ __device__ inline FixupPiece<Accumulator> load_piece(const FixupPiece<Accumulato
 
 // Turns this worker's partial sum into the tile's sum. Returns true in the one worker that goes on
 // with it, false in those that are done with the tile. All `kThreads` threads call it; `any` is a
-// barrier over them that tells each whether any of them passed true. A thread has kInFlight pieces
+// barrier over them that tells each whether any of them passed true; `space_of` gives the workspace
+// when asked, so that no register holds it meanwhile. A thread has kInFlight pieces
 // of a partial on their way from the cache at a time.
-template <int kThreads, int kInFlight = 4, class Accumulator, int kCount, class AnyBarrier>
-__device__ bool fix_up(const WorkItem& item, const FixupSpace& space, Accumulator (&sum)[kCount],
+template <int kThreads, int kInFlight = 4, class SpaceOf, class Accumulator, int kCount,
+          class AnyBarrier>
+__device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum)[kCount],
                        int thread, AnyBarrier any) {
   using Piece = FixupPiece<Accumulator>;
   static_assert(kCount % Piece::kValues == 0, "a thread's sums must fill 16-byte pieces");
@@ -47,7 +49,7 @@ __device__ bool fix_up(const WorkItem& item, const FixupSpace& space, Accumulato
   constexpr int kPieces = kCount / kValues;
   constexpr int kBatch = kPieces % kInFlight == 0 ? kInFlight : kPieces % 4 == 0 ? 4 : 1;
   const auto slot = [&](std::int32_t peer) {
-    return static_cast<Piece*>(space.slots) + item.slot(peer) * (kPieces * kThreads) + thread;
+    return static_cast<Piece*>(space_of().slots) + item.slot(peer) * (kPieces * kThreads) + thread;
   };
 
   // sum = partial, or sum += partial.
@@ -69,8 +71,11 @@ __device__ bool fix_up(const WorkItem& item, const FixupSpace& space, Accumulato
   };
 
   for (FixupStep step(item.peer, item.peers); step.valid(); step.up()) {
-    fixup_detail::ArrivalCounter arrivals(
-        space.counters[step.counter(item, space.counters_per_level)]);
+    const auto arrivals = [&] {
+      const FixupSpace space = space_of();
+      return fixup_detail::ArrivalCounter(
+          space.counters[step.counter(item, space.counters_per_level)]);
+    };
     const auto others = static_cast<std::uint32_t>(step.children() - 1);
 
     Piece* const own = slot(step.peer());
@@ -83,9 +88,9 @@ __device__ bool fix_up(const WorkItem& item, const FixupSpace& space, Accumulato
     }
     any(false);
     const bool last =
-        any(thread == 0 && arrivals.fetch_add(1, ::cuda::memory_order_acq_rel) == others);
+        any(thread == 0 && arrivals().fetch_add(1, ::cuda::memory_order_acq_rel) == others);
     if (!last) return false;
-    if (thread == 0) arrivals.store(0, ::cuda::memory_order_relaxed);
+    if (thread == 0) arrivals().store(0, ::cuda::memory_order_relaxed);
 
     // Two partials may be added either way round, so one of them can stay where it is. More are
     // added in the peers' order, this worker's own from its slot like the rest.

@@ -1,10 +1,11 @@
 // The Hopper kernel: persistent, warp-specialised, one for all schedules. A worker is a cluster of
-// blocks, and each block has these roles:
+// blocks, whose shape is the launch's choice, and each block has these roles:
 //
-//   dispatcher  one thread: walks the worker's WorkItems and announces them to the other two
-//   loader      one thread: brings A and B into the ring of stages by TMA, ahead across items
-//   multipliers two warpgroups of 64 rows each: wgmma, fix-up with the tile's others, epilogue
-//   recorder    one thread, only in a traced launch: notes when the others were at which item
+//   dispatcher   one thread: walks the worker's WorkItems and announces them to the other two
+//   loader       one thread: brings A and B into the ring of stages by TMA, running ahead across
+//                items; blocks of the cluster that need the same rows load a share each
+//   multipliers  warpgroups of 64 rows each: wgmma, fix-up with the tile's other workers, epilogue
+//   recorder     one thread, only in a traced launch: notes when the others were at which item
 //
 // docs/kernel_sm90.md has the picture. pipeline.cuh has the rings, sm90_epilogue.cuh the way to C.
 #pragma once
@@ -30,8 +31,7 @@
 
 namespace tessera::cuda {
 
-inline constexpr int kSharedBytesLimit = 232448;  // of a block on compute capability 9.0
-inline constexpr int kSupplyRegisters = 72;       // dispatcher and loader
+inline constexpr int kSupplyRegisters = 72;  // dispatcher and loader
 inline constexpr int kMultiplyRegisters = 216;
 
 template <ElementType kType>
@@ -45,7 +45,6 @@ struct Sm90Input<ElementType::f16> {
   using type = __half;
 };
 
-// Lane l's share of the warp's 16 rows ends where the next warp's begins.
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     sm90_kernel(const __grid_constant__ Sm90Arguments arguments) {
@@ -53,73 +52,75 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   constexpr Sm90Config kConfig = Kernel::kConfig;
   using Input = typename Sm90Input<kConfig.input>::type;
   using Storage = SharedStorage<kConfig>;
-  constexpr TileConfig kTile = kConfig.tile;
+  constexpr Sm90Block kBlock = kConfig.block;
   constexpr OperandTile kA = kConfig.a();
   constexpr OperandTile kB = kConfig.b();
-  constexpr int kCluster = kConfig.cluster();
-  constexpr int kColumns = kConfig.cols();
-  constexpr int kSteps = kTile.block_k / 16;
+  constexpr int kWarpgroups = kConfig.warpgroups();
+  constexpr int kThreads = kConfig.threads();
+  constexpr int kColumns = kBlock.cols;
+  constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kColumns <= 128 ? 16 : 4;
+  // A single multiplier warpgroup leaves registers enough for all.
+  constexpr bool kMovesRegisters = kWarpgroups > 1;
 
-  static_assert(kConfig.rows() == kTile.warpgroups * kWarpgroupRows,
+  static_assert(kBlock.rows % kWarpgroupRows == 0,
                 "every multiplier warpgroup computes 64 rows of its block's tile");
   static_assert(kColumns % 16 == 0 && kColumns <= 256, "wgmma's N is a multiple of 16 up to 256");
-  static_assert(kTile.block_k == 64, "a stage is one 128-byte swizzle row deep");
-  static_assert(kTile.cluster_n == 1, "only B is shared by multicast, along M");
+  static_assert(kSm90BlockK == 64, "a stage is one 128-byte swizzle row deep");
   static_assert(sizeof(Storage) <= kSharedBytesLimit, "the stages must fit shared memory");
-  static_assert(kSupplyRegisters * kWarpgroupThreads +
-                        kTile.warpgroups * kMultiplyRegisters * kWarpgroupThreads <=
-                    65536,
-                "a block has 65536 registers to share out");
+  static_assert(
+      kSupplyRegisters * kWarpgroupThreads + kWarpgroups * kMultiplyRegisters * kWarpgroupThreads <=
+          65536,
+      "a block has 65536 registers to share out");
 
   extern __shared__ __align__(1024) std::byte shared_memory[];
   Storage& shared = *reinterpret_cast<Storage*>(shared_memory);
 
-  const int warpgroup =
-      __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x), 0) / kWarpgroupThreads;
   const int warp = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x), 0) / 32;
+  const int warpgroup = warp / 4;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto rank = static_cast<int>(blockIdx.x) % kCluster;
-  const auto worker = static_cast<std::int32_t>(blockIdx.x) / kCluster;
+  const auto worker = static_cast<std::int32_t>(cptx::get_sreg_clusterid_x());
+  const auto blocks = static_cast<int>(cptx::get_sreg_cluster_nctarank());
   const Sm90Header& header = shared.header;
 
+  struct Place {
+    int row;
+    int col;
+  };
+  const auto place_in_cluster = [](const Sm90Shares& shares) -> Place {
+    const auto rank = static_cast<int>(cptx::get_sreg_cluster_ctarank());
+    return {rank & (shares.cluster_rows - 1), rank >> shares.rows_log2};
+  };
   struct Task {
     const Sm90Maps& maps;
     const GroupOperands& operands;
     bool multiplies;
     bool store_by_tma;
   };
-  const auto task_of = [&](const WorkItem& item) -> Task {
-    if (header.tasks == nullptr) {
-      return {arguments.maps, header.operands, header.multiplies, header.store_by_tma};
+  const auto task_of = [&](const Sm90Header& from, const WorkItem& item) -> Task {
+    if (from.tasks == nullptr) {
+      return {arguments.maps, from.operands, from.multiplies, from.store_by_tma};
     }
-    const Sm90Task& task = header.tasks[item.group];
+    const Sm90Task& task = from.tasks[item.group];
     return {task.maps, task.operands, task.multiplies, task.store_by_tma};
   };
   // Tensor maps in global memory were written through another proxy than the one that reads them.
   const auto see_tensor_map = [&](const CUtensorMap& map) {
-    if (header.tasks != nullptr) {
+    if (arguments.header.tasks != nullptr) {
       cptx::fence_proxy_tensormap_generic(cptx::sem_acquire, cptx::scope_gpu, &map,
                                           cptx::n32_t<128>{});
     }
   };
+  const auto wait_for_cluster = [&] {
+    if (blocks > 1) cptx::barrier_cluster_wait();
+  };
 
-  shared.copy_header(arguments.header);
-  if (threadIdx.x == 0) shared.initialize_barriers(arguments.header.trace.blocks != nullptr);
-  if (threadIdx.x == 32) {
-    ptx::prefetch_tensor_map(&arguments.maps.a);
-    ptx::prefetch_tensor_map(&arguments.maps.b);
-    ptx::prefetch_tensor_map(&arguments.maps.c);
-  }
-  if constexpr (kCluster > 1) {
-    cptx::barrier_cluster_arrive();
-    cptx::barrier_cluster_wait();
-  } else {
-    __syncthreads();
-  }
-  ptx::wait_for_previous_kernel();
-  ptx::let_next_kernel_start();
+  // Whether the loader announces the worker's first item, found by the short way: all else of the
+  // block's start goes on beside this.
+  const auto has_first_item = [&] {
+    return static_cast<std::uint32_t>(worker) < arguments.header.first.units;
+  };
 
   const auto dispatch = [&] {
     if (header.line != nullptr) {
@@ -131,28 +132,38 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     space = {header.tasks == nullptr ? &header.extent : header.extents, header.group_count,
              header.tiles, header.iterations};
     ItemWriter<Storage> writer(shared);
-    for (const WorkItem& item : items_of(space, header.partition, worker)) writer.announce(item);
-    writer.close();
+    bool is_announced = has_first_item();
+    for (const WorkItem& item : items_of(space, header.partition, worker)) {
+      if (is_announced) {
+        writer.skip();
+      } else {
+        writer.announce(item);
+      }
+      is_announced = false;
+    }
+    if (!is_announced) writer.close();
   };
 
-  // This block's tile of an operand, or its share of a tile that the cluster multicasts. `outside`
-  // is the first row of A or column of B.
+  // A block's share of an operand's tile, and the blocks of the cluster that need the same.
+  struct Share {
+    int first;  // line of each box
+    bool multicasts;
+    std::uint16_t blocks;
+  };
+  // `outside` is the first row of A or column of B.
   const auto load_operand = [&]<OperandTile kOperand>(const CUtensorMap& map, std::byte* stage,
-                                                      Barrier& full, int outside, int k) {
-    const int part = kOperand.parts > 1 ? rank : 0;
-    if (kOperand.k_contiguous) {
-      outside += part * kOperand.box_outer();
-    } else {
-      k += part * kOperand.box_outer();
-    }
+                                                      Barrier& full, int outside, int k,
+                                                      const Share& share) {
+    (kOperand.k_contiguous ? outside : k) += share.first;
 #pragma unroll
     for (int slab = 0; slab < kOperand.slabs(); ++slab) {
-      std::byte* const to = stage + slab * kOperand.slab_bytes() + part * kOperand.part_bytes();
+      std::byte* const to =
+          stage + slab * kOperand.slab_bytes() + share.first * kOperand.swizzle_bytes();
       const int inner = (kOperand.k_contiguous ? k : outside) + slab * kOperand.box_inner();
       const std::int32_t at[2] = {inner, kOperand.k_contiguous ? outside : k};
-      if constexpr (kOperand.parts > 1) {
+      if (share.multicasts) {
         cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, to, &map, at, &full,
-                                   static_cast<std::uint16_t>((1 << kCluster) - 1));
+                                   share.blocks);
       } else {
         cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, to, &map, at, &full);
       }
@@ -160,45 +171,70 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   };
 
   const auto load = [&] {
-    RingCursor<kTile.stages> stage;
+    const Sm90Header& own = arguments.header;  // ahead of its copy in shared memory
+    if (has_first_item()) {
+      ItemWriter<Storage>(shared).announce_in_fresh_slot(
+          own.first.of(static_cast<std::uint32_t>(worker)));
+    }
+    const Sm90Shares& shares = own.shares;
+    const Place place = place_in_cluster(shares);
+    const Share share_a{place.col * shares.a_lines, shares.cluster_cols > 1,
+                        static_cast<std::uint16_t>(shares.a_ranks << place.row)};
+    const Share share_b{
+        place.row * shares.b_lines, shares.cluster_rows > 1,
+        static_cast<std::uint16_t>(shares.b_ranks << (place.col << shares.rows_log2))};
+    wait_for_cluster();
+    ptx::wait_for_previous_kernel();
+
+    RingCursor<kBlock.stages> stage;
     std::int32_t seen = -1;  // the group whose tensor maps were last looked at
     for (const WorkItem& item : items_for_thread(shared)) {
-      const Task task = task_of(item);
+      const Task task = task_of(own, item);
       if (!task.multiplies) continue;
       if (item.group != seen) {
         see_tensor_map(task.maps.a);
         see_tensor_map(task.maps.b);
         seen = item.group;
       }
-      const int row = item.tile_m * kTile.block_m + rank * kConfig.rows();
-      const int col = item.tile_n * kTile.block_n;
-      for (int k = item.k_begin * kTile.block_k; k < item.k_end * kTile.block_k;
-           k += kTile.block_k) {
+      const int row = (item.tile_m * shares.cluster_rows + place.row) * kBlock.rows;
+      const int col = (item.tile_n * shares.cluster_cols + place.col) * kBlock.cols;
+      for (int k = item.k_begin * kSm90BlockK; k < item.k_end * kSm90BlockK; k += kSm90BlockK) {
         wait_until_empty(shared.stage_empty, stage);
         Barrier& full = shared.stage_full[stage.slot];
         cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared,
                                         &full, kA.bytes() + kB.bytes());
-        load_operand.template operator()<kA>(task.maps.a, shared.a[stage.slot], full, row, k);
-        load_operand.template operator()<kB>(task.maps.b, shared.b[stage.slot], full, col, k);
+        load_operand.template operator()<kA>(task.maps.a, shared.a[stage.slot], full, row, k,
+                                             share_a);
+        load_operand.template operator()<kB>(task.maps.b, shared.b[stage.slot], full, col, k,
+                                             share_b);
         stage.advance();
       }
     }
   };
 
   const auto record = [&] {
-    Sm90Recorder<kConfig>(shared).record(header.trace, worker, [&](const WorkItem& item) {
-      return task_of(item).multiplies ? item.k_end - item.k_begin : 0;
+    Sm90Recorder<kConfig>(shared).record(header.trace, worker, blocks, [&](const WorkItem& item) {
+      return task_of(header, item).multiplies ? item.k_end - item.k_begin : 0;
     });
   };
 
   const auto multiply = [&] {
-    const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
     // Taken apart from the header only when needed: registers are scarce during the main loop.
     const auto own_fixup_space = [&]() -> FixupSpace {
-      const int part = rank * kTile.warpgroups + warpgroup;
+      const int part = static_cast<int>(cptx::get_sreg_cluster_ctarank()) * kWarpgroups +
+                       ptx::thread_in_block() / kWarpgroupThreads;
       return {static_cast<std::byte*>(header.fixup.slots) + part * header.fixup_part_bytes,
               header.fixup.counters + part * header.fixup_part_counters,
               header.fixup.counters_per_level};
+    };
+    // Looked up once for a tile, or anew at each use: the one or the other costs the compiler a
+    // register that it does not have, and for which width is its secret.
+    const auto fixup_space = [&] {
+      if constexpr (kColumns == 256) {
+        return own_fixup_space;
+      } else {
+        return [space = own_fixup_space()] { return space; };
+      }
     };
     const auto any_of_warpgroup = [&](bool mine) {
       return ptx::barrier_any<kWarpgroupThreads>(1 + warpgroup, mine);
@@ -208,18 +244,14 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     using DescriptorB =
         ptx::MatrixDescriptor<kB.swizzle_bytes(), kB.slab_bytes(), kB.descriptor_stride()>;
     const std::uint32_t first_a = DescriptorA::low_half(
-        shared.a[0] + warpgroup * kWarpgroupRows * kTile.block_k * kElementBytes);
+        shared.a[0] + warpgroup * kWarpgroupRows * kSm90BlockK * kElementBytes);
     const std::uint32_t first_b = DescriptorB::low_half(shared.b[0]);
 
     float sums[kConfig.sums_per_thread()];
-    RingCursor<kTile.stages> stage;
+    RingCursor<kBlock.stages> stage;
 
     const auto release = [&](int slot) {
-      if constexpr (kCluster > 1) {
-        if (lane < kCluster) ptx::arrive_at_block(&shared.stage_empty[slot], lane);
-      } else {
-        if (lane == 0) arrive(shared.stage_empty[slot]);
-      }
+      if (lane < blocks) ptx::arrive_at_block(&shared.stage_empty[slot], lane);
     };
 
     // sums = A·B over the item's iterations. One stage's wgmmas run while the next is waited for.
@@ -249,32 +281,45 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     };
 
     const auto finish = [&](const WorkItem& item) {
-      const Task task = task_of(item);
-      const int warp_of_tile = warp;
-      const WarpTile tile{.row = static_cast<std::int64_t>(item.tile_m) * kTile.block_m +
-                                 rank * kConfig.rows() + warp_of_tile * kStoreRows,
-                          .col = static_cast<std::int64_t>(item.tile_n) * kTile.block_n,
-                          .staging = shared.staging[warp_of_tile],
-                          .lane = ptx::thread_in_block() % 32};
-      if (task.store_by_tma) {
-        see_tensor_map(task.maps.c);
-        store_by_tma<Input, kColumns>(sums, static_cast<float>(header.epilogue.alpha), &task.maps.c,
-                                      tile);
+      const Task task = task_of(header, item);
+      const Place place = place_in_cluster(header.shares);
+      const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
+      const std::int64_t tile_col = item.tile_n * header.shares.cluster_cols + place.col;
+      WarpTile tile{.row = tile_row * kBlock.rows + warp * kWarpRows,
+                    .col = tile_col * kBlock.cols,
+                    .staging = shared.staging[warp],
+                    .lane = ptx::thread_in_block() % 32,
+                    .warp = warp % 4};
+      const auto alpha = static_cast<float>(header.epilogue.alpha);
+      if (!task.store_by_tma) {
+        // The tile before may have left by TMA, which still reads the staging memory.
+        if (tile.lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+        ptx::barrier_wait<kWarpgroupThreads>(1 + warp / 4);
+        store_by_element<kConfig>(sums, header.epilogue, task.operands, tile);
         return;
       }
-      store_by_element<kColumns>(sums, header.epilogue, task.operands, tile);
+      see_tensor_map(task.maps.c);
+      if (header.stores_dense_rows) {
+        store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile);
+      } else {
+        tile.row -= tile.warp * kWarpRows;
+        tile.staging = shared.staging[warp - tile.warp];
+        store_columns_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, 1 + warpgroup);
+      }
     };
 
     for (const WorkItem& item : items_for_warp(shared)) {
       ptx::forget_registers(sums);
-      if (task_of(item).multiplies) {
+      if (task_of(header, item).multiplies) {
         accumulate(item.k_end - item.k_begin);
       } else {
 #pragma unroll
         for (float& sum : sums) sum = 0;
       }
-      if (item.is_whole_tile() || fix_up<kWarpgroupThreads, kPiecesInFlight>(
-                                      item, own_fixup_space(), sums, thread, any_of_warpgroup)) {
+      if (item.is_whole_tile() ||
+          fix_up<kWarpgroupThreads, kPiecesInFlight>(item, fixup_space(), sums,
+                                                     ptx::thread_in_block() % kWarpgroupThreads,
+                                                     any_of_warpgroup)) {
         finish(item);
       }
     }
@@ -282,24 +327,54 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     if (lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
   };
 
-  if (warpgroup == kTile.warpgroups) {
-    ptx::give_registers_up_to<kSupplyRegisters>();
-    const int role = warp - kTile.warpgroups * 4;
-    if (role == 0 && ptx::elect_one()) {
+  const auto give_up_registers = [] {
+    if constexpr (kMovesRegisters) ptx::give_registers_up_to<kSupplyRegisters>();
+  };
+  constexpr int kLoaderWarp = kWarpgroups * 4;
+  constexpr int kStartBarrier = 0;
+  // The block can do nothing before its first load, whose code therefore comes first.
+  if (warp == kLoaderWarp) [[likely]] {
+    if (ptx::elect_one()) {
+      shared.initialize_barriers(blocks, arguments.header.trace.blocks != nullptr);
+    }
+    __syncwarp();
+    if (blocks > 1) cptx::barrier_cluster_arrive(cptx::sem_relaxed);
+    ptx::barrier_arrive<kThreads>(kStartBarrier);
+    give_up_registers();
+    if (ptx::elect_one()) {
       load();
-    } else if (role == 1 && ptx::elect_one()) {
-      dispatch();
-    } else if (role == 2 && header.trace.blocks != nullptr && ptx::elect_one()) {
-      record();
+    } else {
+      wait_for_cluster();
     }
   } else {
-    ptx::take_registers_up_to<kMultiplyRegisters>();
-    multiply();
+    if (warp == kLoaderWarp + 1 && ptx::elect_one()) {
+      ptx::prefetch_tensor_map(&arguments.maps.a);
+      ptx::prefetch_tensor_map(&arguments.maps.b);
+      ptx::prefetch_tensor_map(&arguments.maps.c);
+    }
+    __syncwarp();
+    if (blocks > 1) cptx::barrier_cluster_arrive(cptx::sem_relaxed);
+    shared.copy_header(arguments.header, warp < kLoaderWarp ? warp : warp - 1);
+    if (warp > kLoaderWarp) {
+      give_up_registers();
+    }
+    ptx::barrier_wait<kThreads>(kStartBarrier);
+    wait_for_cluster();
+    ptx::wait_for_previous_kernel();
+    ptx::let_next_kernel_start();
+    if (warp == kLoaderWarp + 1) {
+      if (ptx::elect_one()) dispatch();
+    } else if (warp == kLoaderWarp + 2) {
+      if (header.trace.blocks != nullptr && ptx::elect_one()) record();
+    } else if (warp < kLoaderWarp) {
+      if constexpr (kMovesRegisters) ptx::take_registers_up_to<kMultiplyRegisters>();
+      multiply();
+    }
   }
   // A block's shared memory must outlive its neighbours' multicasts and arrivals.
-  if constexpr (kCluster > 1) {
+  if (blocks > 1) {
     __syncwarp();
-    cptx::barrier_cluster_arrive();
+    cptx::barrier_cluster_arrive(cptx::sem_relaxed);
     cptx::barrier_cluster_wait();
   }
 }

@@ -35,7 +35,7 @@ LineTile line_tile(const TileConfig& tile, bool is_turned) {
 
 // Maps that are right in everything that all groups share. Addresses, extents and strides are set
 // on the device; those here only have to look right.
-Sm90Maps template_maps(const Sm90Config& config, ElementType type, ElementType c_type,
+Sm90Maps template_maps(const Sm90Launch& launch, ElementType type, ElementType c_type,
                        bool may_store, const void* address) {
   const auto request = [&](ElementType of, int inner, int outer, int swizzle) {
     return TensorMapRequest{.data = address,
@@ -51,10 +51,10 @@ Sm90Maps template_maps(const Sm90Config& config, ElementType type, ElementType c
     return request(type, tile.box_inner(), tile.box_outer(), tile.swizzle_bytes());
   };
   Sm90Maps maps = {};
-  maps.a = make_tensor_map(operand(config.a()), "A");
-  maps.b = make_tensor_map(operand(config.b()), "B");
+  maps.a = make_tensor_map(operand(launch.a()), "A");
+  maps.b = make_tensor_map(operand(launch.b()), "B");
   if (may_store) {
-    const StoreBox box = store_box(config.cols());
+    const StoreBox box = launch.store_box();
     maps.c = make_tensor_map(request(c_type, box.inner(), box.outer(), box.swizzle_bytes()), "C");
   }
   return maps;
@@ -91,7 +91,7 @@ TracedLaunch traced_launch(const Plan& plan, std::int64_t tiles) {
 
 WorkspaceLayout layout_of(const Sm90Launch& launch, const Plan& plan, const GroupSizes& sizes) {
   return sm90_layout(launch, roomiest_partition(plan.schedule),
-                     most_tiles(sizes, line_tile(launch.config.tile, launch.transposed)),
+                     most_tiles(sizes, line_tile(launch.tile, launch.transposed)),
                      Records<Sm90Task>::bytes(sizes.groups));
 }
 
@@ -142,16 +142,16 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   common.is_turned = launch.transposed;
   common.a_k_contiguous = launch.config.a_k_contiguous;
   common.b_k_contiguous = launch.config.b_k_contiguous;
-  common.stores_dense_rows = store_box(launch.config.cols()).dense_rows;
+  common.stores_dense_rows = launch.stores_dense_rows;
   common.multiplies = problem.alpha != 0;
-  const Major stored = launch.transposed == common.stores_dense_rows ? Major::column : Major::row;
   common.may_store_by_tma = problem.beta == 0 && problem.epilogue == Epilogue{} &&
-                            problem.types.c == launch.config.input && problem.c.major == stored;
-  common.maps = template_maps(launch.config, problem.types.a, problem.types.c,
-                              common.may_store_by_tma, workspace);
+                            problem.types.c == launch.config.input &&
+                            problem.c.major != Major::general;
+  common.maps =
+      template_maps(launch, problem.types.a, problem.types.c, common.may_store_by_tma, workspace);
 
   GroupPrologue prologue =
-      prologue_of(plan, groups, line_tile(launch.config.tile, launch.transposed), workspace);
+      prologue_of(plan, groups, line_tile(launch.tile, launch.transposed), workspace);
   prologue.extents = records.extents;
   prologue.line = records.line;
   check(start_task_prologue(prologue, common, records.records, stream),
@@ -163,13 +163,13 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   header.group_count = groups.sizes.groups;
   header.epilogue = epilogue_of(problem, bias_type);
   header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
-  use_workspace(header, layout, workspace);
+  fill_header(header, launch, layout, workspace);
   header.extents = records.extents;
   header.tasks = records.records;
   header.line = records.line;
-  TracedLaunch traced = traced_launch(
-      plan, most_tiles(groups.sizes, line_tile(launch.config.tile, launch.transposed)));
-  traced.blocks_per_worker = launch.config.cluster();
+  TracedLaunch traced =
+      traced_launch(plan, most_tiles(groups.sizes, line_tile(launch.tile, launch.transposed)));
+  traced.blocks_per_worker = launch.cluster.rows * launch.cluster.cols;
   traced.transposed = launch.transposed;
   LaunchTrace trace(options.trace, traced, stream);
   header.trace = trace.space();

@@ -31,12 +31,13 @@ void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* 
 }
 
 // C = alpha·A·B and nothing else, in the input's type and a layout that TMA writes.
-bool can_store_by_tma(const Problem& problem, const Sm90Config& config,
+bool can_store_by_tma(const Problem& problem, const Sm90Launch& launch,
                       std::span<const Operands> groups) {
-  if (problem.beta != 0 || problem.epilogue != Epilogue{} || problem.types.c != config.input) {
+  if (problem.beta != 0 || problem.epilogue != Epilogue{} ||
+      problem.types.c != launch.config.input) {
     return false;
   }
-  const StoreBox box = store_box(config.cols());
+  const StoreBox box = launch.store_box();
   for (const Operands& group : groups) {
     if (group.c.rows == 0 || group.c.cols == 0) continue;
     const bool dense = (box.dense_rows ? group.c.col_stride : group.c.row_stride) == 1;
@@ -58,13 +59,13 @@ Sm90Task make_task(const Sm90Launch& launch, const Operands& group, double alpha
   if (task.multiplies) {
     check_dense_side(group.a, launch.config.a_k_contiguous, launch.transposed ? "B" : "A");
     check_dense_side(group.b, !launch.config.b_k_contiguous, launch.transposed ? "A" : "B");
-    task.maps.a = make_tensor_map(operand_map(group.a, launch.config.a(), true),
-                                  launch.transposed ? "B" : "A");
-    task.maps.b = make_tensor_map(operand_map(group.b, launch.config.b(), false),
-                                  launch.transposed ? "A" : "B");
+    task.maps.a =
+        make_tensor_map(operand_map(group.a, launch.a(), true), launch.transposed ? "B" : "A");
+    task.maps.b =
+        make_tensor_map(operand_map(group.b, launch.b(), false), launch.transposed ? "A" : "B");
   }
   if (store_by_tma && has_tiles)
-    task.maps.c = make_tensor_map(store_map(group.c, store_box(launch.config.cols())), "C");
+    task.maps.c = make_tensor_map(store_map(group.c, launch.store_box()), "C");
   return task;
 }
 
@@ -82,13 +83,13 @@ std::vector<Operands> in_kernel_orientation(std::span<const Operands> groups, bo
 
 WorkspaceLayout sm90_workspace(const Plan& plan) {
   const Sm90Launch launch = resolve(plan);
-  const HostIterationSpace space(launch.shapes, launch.config.tile);
+  const HostIterationSpace space(launch.shapes, launch.tile);
   return workspace_of(launch, make_partition(plan.schedule, space), space.space().tiles);
 }
 
 void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
   const Sm90Launch launch = resolve(plan);
-  const HostIterationSpace host_space(launch.shapes, launch.config.tile);
+  const HostIterationSpace host_space(launch.shapes, launch.tile);
   const IterationSpace& space = host_space;
   if (space.tiles == 0) return;
 
@@ -102,7 +103,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   header.group_count = space.group_count;
   header.tiles = space.tiles;
   header.iterations = space.iterations;
-  const bool store_by_tma = can_store_by_tma(problem, launch.config, products);
+  const bool store_by_tma = can_store_by_tma(problem, launch, products);
   header.epilogue = {.alpha = problem.alpha,
                      .beta = problem.beta,
                      .bias = turned(problem.epilogue.bias, launch.transposed),
@@ -112,10 +113,11 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
 
   const WorkspaceLayout layout = workspace_of(launch, header.partition, space.tiles);
   std::byte* const workspace = workspace_for(layout, options);
-  use_workspace(header, layout, workspace);
+  fill_header(header, launch, layout, workspace);
 
   if (products.size() == 1) {
     const Sm90Task task = make_task(launch, products[0], problem.alpha, store_by_tma);
+    header.first = first_items(space, header.partition);
     header.extent = space.groups[0];
     header.operands = task.operands;
     header.multiplies = task.multiplies;
@@ -138,7 +140,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   LaunchTrace trace(
       options.trace,
       {.workers = header.partition.workers,
-       .blocks_per_worker = launch.config.cluster(),
+       .blocks_per_worker = launch.cluster.rows * launch.cluster.cols,
        .items_per_worker = options.trace == nullptr ? 0 : most_items(space, header.partition),
        .transposed = launch.transposed},
       stream);

@@ -56,11 +56,11 @@ inline constexpr std::int32_t kNoPeers = 0;
 
 template <Sm90Config kConfig>
 struct SharedStorage {
-  static constexpr int kStages = kConfig.tile.stages;
+  static constexpr int kStages = kConfig.block.stages;
 
   alignas(1024) std::byte a[kStages][kConfig.a().bytes()];  // (BM, BK, STAGE), swizzled
   alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled
-  alignas(1024) std::byte staging[kConfig.consumer_warps()][kStagingBytesPerWarp];
+  alignas(1024) std::byte staging[kConfig.warps()][kConfig.staging_bytes()];
   Sm90Header header;
   IterationSpace space;  // the dispatcher's
   WorkItem items[kDispatchDepth];
@@ -69,27 +69,28 @@ struct SharedStorage {
   Barrier item_full[kDispatchDepth];
   Barrier item_empty[kDispatchDepth];
 
-  // By all threads: every warp fetches a line of its own, so that they arrive together.
-  __device__ void copy_header(const Sm90Header& from) {
-    constexpr int kWordsPerLine = 16;
+  // By all warps but the loader's, each of which fetches a line of its own, so that they arrive
+  // together. `warp` counts them.
+  __device__ void copy_header(const Sm90Header& from, int warp) {
     constexpr int kWords = sizeof(Sm90Header) / sizeof(std::uint32_t);
-    static_assert(kWords <= kConfig.threads() / 32 * kWordsPerLine,
-                  "a warp copies one line at most");
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int word = static_cast<int>(threadIdx.x) / 32 * kWordsPerLine + lane;
-    if (lane < kWordsPerLine && word < kWords) {
+    static_assert(kWords <= (kConfig.threads() / 32 - 1) * 32, "a lane copies one word at most");
+    const int word = warp * 32 + static_cast<int>(threadIdx.x) % 32;
+    if (word < kWords) {
       reinterpret_cast<std::uint32_t*>(&header)[word] =
           reinterpret_cast<const std::uint32_t*>(&from)[word];
     }
   }
 
-  // A traced block has one more reader of both rings.
-  __device__ void initialize_barriers(bool is_traced) {
-    const int readers = kConfig.consumer_warps() + (is_traced ? 1 : 0);
+  // By one thread. (By a lane for each slot it is slower: the hardware takes them one by one.) A
+  // traced block has one more reader of both rings.
+  __device__ void initialize_barriers(int blocks, bool is_traced) {
+    const int readers = kConfig.warps() + (is_traced ? 1 : 0);
+#pragma unroll
     for (int s = 0; s < kStages; ++s) {
       ::cuda::ptx::mbarrier_init(&stage_full[s], 1);
-      ::cuda::ptx::mbarrier_init(&stage_empty[s], readers * kConfig.cluster());
+      ::cuda::ptx::mbarrier_init(&stage_empty[s], readers * blocks);
     }
+#pragma unroll
     for (int s = 0; s < kDispatchDepth; ++s) {
       ::cuda::ptx::mbarrier_init(&item_full[s], 1);
       ::cuda::ptx::mbarrier_init(&item_empty[s], 1 + readers);
@@ -98,7 +99,8 @@ struct SharedStorage {
   }
 };
 
-// The dispatcher's end of the item ring.
+// The writers' end of the item ring: the loader announces its worker's first item, the dispatcher
+// the others.
 template <class Storage>
 class ItemWriter {
  public:
@@ -106,6 +108,9 @@ class ItemWriter {
 
   __device__ void announce(const WorkItem& item) {
     wait_until_empty(shared_.item_empty, at_);
+    announce_in_fresh_slot(item);
+  }
+  __device__ void announce_in_fresh_slot(const WorkItem& item) {
     shared_.items[at_.slot] = item;
     arrive(shared_.item_full[at_.slot]);
     at_.advance();
@@ -115,6 +120,8 @@ class ItemWriter {
     end.peers = kNoPeers;
     announce(end);
   }
+  // Leaves a slot to the other writer.
+  __device__ void skip() { at_.advance(); }
 
  private:
   Storage& shared_;

@@ -7,6 +7,7 @@
 
 #include "cuda/kernel_launch.hpp"
 #include "cuda/trace_record.hpp"
+#include "schedule/first_item.hpp"
 
 namespace tessera::cuda {
 
@@ -24,13 +25,29 @@ struct Sm90Task {
   bool store_by_tma = false;  // C = alpha·A·B in a layout that TMA can write
 };
 
+// How the blocks of a cluster share their loads. Rank r is block r mod rows of the cluster's rows,
+// and r / rows of its columns; rows is a power of two.
+struct Sm90Shares {
+  std::int32_t rows_log2 = 0;
+  std::int32_t cluster_rows = 1;
+  std::int32_t cluster_cols = 1;
+  // A block's lines of each box of A and of B, and the ranks that need what rank 0 needs.
+  std::int32_t a_lines = 0;
+  std::int32_t b_lines = 0;
+  std::uint32_t a_ranks = 1;
+  std::uint32_t b_ranks = 1;
+};
+
 // Everything but tensor maps. A block copies it to shared memory when it starts, all lines at once:
 // a kernel parameter that is read where it is needed costs the block a cache miss each time.
 struct Sm90Header {
+  FirstItems first;  // of a single product
+  Sm90Shares shares;
   Partition partition;
   std::int32_t group_count = 0;
   bool store_by_tma = false;  // of a single product, as in Sm90Task
   bool multiplies = true;
+  bool stores_dense_rows = true;  // how C lies where it leaves by TMA, for all products
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
   EpilogueArguments epilogue;

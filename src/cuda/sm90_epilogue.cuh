@@ -1,5 +1,5 @@
-// How a warp's share of a finished tile, 16 rows × kColumns in wgmma's register layout, reaches C.
-// Each warp works alone, through staging memory of its own.
+// How a warp's share of a finished tile, 16 rows in wgmma's register layout, reaches C through
+// staging memory.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <cuda/ptx>
 
 #include "cuda/epilogue.cuh"
+#include "cuda/ptx/named_barrier.cuh"
 #include "cuda/ptx/smem_descriptor.cuh"
 #include "cuda/ptx/stmatrix.cuh"
 #include "cuda/sm90_arguments.hpp"
@@ -30,25 +31,41 @@ __device__ inline std::uint32_t pack<__half>(float low, float high) {
 struct WarpTile {
   std::int64_t row = 0;  // of the warp's first element, in C
   std::int64_t col = 0;
-  std::byte* staging = nullptr;  // kStagingBytesPerWarp, aligned to 1024
+  std::byte* staging = nullptr;  // Sm90Config::staging_bytes, aligned to 1024
   int lane = 0;
+  int warp = 0;  // of the warpgroup
+};
+
+// Where a 16-byte piece of a box belongs, by TMA's swizzle of lines of so many bytes.
+template <int kLineBytes>
+__device__ inline std::uint32_t swizzled(std::uint32_t offset) {
+  return offset ^ (offset >> 3 & (kLineBytes - 16));
+}
+
+// Eight sums, of two 8×8 matrices side by side in each of two rows of them, in the input's type.
+template <class T>
+struct PackedSums {
+  std::uint32_t m[4];
+
+  __device__ PackedSums(const float* d, float alpha)
+      : m{pack<T>(alpha * d[0], alpha * d[1]), pack<T>(alpha * d[2], alpha * d[3]),
+          pack<T>(alpha * d[4], alpha * d[5]), pack<T>(alpha * d[6], alpha * d[7])} {}
 };
 
 // C = alpha·sum in 16 bits, by TMA: a box of columns at a time through two buffers, so that one is
-// filled while the other is read. TMA leaves out what lies beyond C. Wide tiles write a C with
-// dense rows; narrow ones, whose operands are swapped, one with dense columns.
-template <class T, int kColumns>
-__device__ void store_by_tma(const float (&sums)[kColumns / 2], float alpha, const CUtensorMap* map,
-                             const WarpTile& tile) {
+// filled while the other is read. TMA leaves out what lies beyond C. Where C's rows are dense, each
+// warp works alone.
+template <class T, Sm90Config kConfig>
+__device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
+                                  const CUtensorMap* map, const WarpTile& tile) {
   namespace cptx = ::cuda::ptx;
-  constexpr StoreBox kBox = store_box(kColumns);
-  constexpr int kBoxes = kColumns / kBox.columns;
-  static_assert(2 * kBox.bytes() <= kStagingBytesPerWarp, "two boxes must fit the staging memory");
+  constexpr StoreBox kBox = kConfig.store_box(true);
+  constexpr int kBoxes = kConfig.block.cols / kBox.columns;
+  static_assert(2 * kBox.bytes() <= kConfig.staging_bytes(), "two boxes must fit the staging");
 
   // This lane's line of the four 8×8 matrices of each stmatrix: two above one another in C, two
   // side by side.
-  const int line = kBox.dense_rows ? tile.lane % 16 : tile.lane / 16 * 8 + tile.lane % 8;
-  const int chunk = kBox.dense_rows ? tile.lane / 16 : tile.lane / 8 % 2;  // 16 bytes each
+  const std::uint32_t line = tile.lane % 16 * kBox.line_bytes() + tile.lane / 16 * 16;
 #pragma unroll
   for (int box = 0; box < kBoxes; ++box) {
     std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
@@ -58,45 +75,80 @@ __device__ void store_by_tma(const float (&sums)[kColumns / 2], float alpha, con
       if (box >= 2) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<1>{});
     }
     __syncwarp();
-    const std::uint32_t start = tessera::ptx::shared_address(buffer) + line * kBox.line_bytes();
+    const std::uint32_t start = tessera::ptx::shared_address(buffer);
 #pragma unroll
     for (int pair = 0; pair < kBox.columns / 16; ++pair) {
-      const float* const d = sums + box * kBox.columns / 2 + pair * 8;
-      const std::uint32_t m0 = pack<T>(alpha * d[0], alpha * d[1]);
-      const std::uint32_t m1 = pack<T>(alpha * d[2], alpha * d[3]);
-      const std::uint32_t m2 = pack<T>(alpha * d[4], alpha * d[5]);
-      const std::uint32_t m3 = pack<T>(alpha * d[6], alpha * d[7]);
-      if constexpr (kBox.dense_rows) {
-        tessera::ptx::stmatrix_x4(start + (((2 * pair + chunk) ^ (line % 8)) * 16), m0, m1, m2, m3);
-      } else {
-        tessera::ptx::stmatrix_transposed_x4(start + pair * 16 * kBox.line_bytes() + chunk * 16, m0,
-                                             m1, m2, m3);
-      }
+      const PackedSums<T> d(sums + box * kBox.columns / 2 + pair * 8, alpha);
+      tessera::ptx::stmatrix_x4(start + swizzled<kBox.line_bytes()>(line + pair * 32), d.m[0],
+                                d.m[1], d.m[2], d.m[3]);
     }
     cptx::fence_proxy_async(cptx::space_shared);
     __syncwarp();
     if (tile.lane == 0) {
-      const auto row = static_cast<std::int32_t>(tile.row);
-      const auto col = static_cast<std::int32_t>(tile.col + box * kBox.columns);
-      const std::int32_t at[2] = {kBox.dense_rows ? col : row, kBox.dense_rows ? row : col};
+      const std::int32_t at[2] = {static_cast<std::int32_t>(tile.col + box * kBox.columns),
+                                  static_cast<std::int32_t>(tile.row)};
       cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
       cptx::cp_async_bulk_commit_group();
     }
   }
 }
 
-// Everything else: any type, stride and alignment of C, beta, bias and activation. 64 columns at a
-// time go through staging as floats, so that lanes read and write C along its dense side.
-template <int kColumns>
-__device__ void store_by_element(float (&sums)[kColumns / 2], const EpilogueArguments& epilogue,
-                                 const GroupOperands& group, const WarpTile& tile) {
-  constexpr int kChunk = kColumns < kStoreColumns ? kColumns : kStoreColumns;
+// The same where C's columns are dense: the four warps' rows make up a line, so that the warpgroup
+// works together. `tile` is the calling warp's, its staging the warpgroup's.
+template <class T, Sm90Config kConfig>
+__device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
+                                     const CUtensorMap* map, const WarpTile& tile, int barrier) {
+  namespace cptx = ::cuda::ptx;
+  constexpr StoreBox kBox = kConfig.store_box(false);
+  constexpr int kBoxes = kConfig.block.cols / kBox.columns;
+  static_assert(2 * kBox.bytes() <= 4 * kConfig.staging_bytes(), "two boxes must fit the staging");
+  const bool issues = tile.warp == 0 && tile.lane == 0;
+  const auto wait_for_warpgroup = [&] { tessera::ptx::barrier_wait<kWarpgroupThreads>(barrier); };
+
+  const std::uint32_t line = (tile.lane / 16 * 8 + tile.lane % 8) * kBox.line_bytes() +
+                             tile.warp * kWarpRows * kElementBytes + tile.lane / 8 % 2 * 16;
+#pragma unroll
+  for (int box = 0; box < kBoxes; ++box) {
+    std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
+    if (issues) {
+      if (box == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+      if (box >= 2) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<1>{});
+    }
+    if (box != 1) wait_for_warpgroup();
+    const std::uint32_t start = tessera::ptx::shared_address(buffer);
+#pragma unroll
+    for (int pair = 0; pair < kBox.columns / 16; ++pair) {
+      const PackedSums<T> d(sums + box * kBox.columns / 2 + pair * 8, alpha);
+      tessera::ptx::stmatrix_transposed_x4(
+          start + swizzled<kBox.line_bytes()>(line + pair * 16 * kBox.line_bytes()), d.m[0], d.m[1],
+          d.m[2], d.m[3]);
+    }
+    cptx::fence_proxy_async(cptx::space_shared);
+    wait_for_warpgroup();
+    if (issues) {
+      const std::int32_t at[2] = {static_cast<std::int32_t>(tile.row),
+                                  static_cast<std::int32_t>(tile.col + box * kBox.columns)};
+      cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
+      cptx::cp_async_bulk_commit_group();
+    }
+  }
+}
+
+// Everything else: any type, stride and alignment of C, beta, bias and activation. Some columns at
+// a time go through staging as floats, so that lanes read and write C along its dense side.
+template <Sm90Config kConfig>
+__device__ void store_by_element(float (&sums)[kConfig.sums_per_thread()],
+                                 const EpilogueArguments& epilogue, const GroupOperands& group,
+                                 const WarpTile& tile) {
+  constexpr int kColumns = kConfig.block.cols;
+  constexpr int kMost = kConfig.staging_bytes() / (kWarpRows * static_cast<int>(sizeof(float)));
+  constexpr int kChunk = kColumns % 64 == 0 && kMost >= 64   ? 64
+                         : kColumns % 32 == 0 && kMost >= 32 ? 32
+                                                             : 16;
   constexpr int kSumsPerChunk = kChunk / 2;
   const EpilogueScalars<float> scalars(epilogue);
   const bool dense_rows = group.c_col_stride == 1;
   auto* const staged = reinterpret_cast<float*>(tile.staging);
-  // The tile before may have left by TMA, which still reads the staging memory.
-  if (tile.lane == 0) ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>{});
   // Pairs of columns are permuted within a row, so that both directions avoid bank conflicts.
   const auto place = [](int row, int pair) {
     return row * kChunk + ((pair ^ (row % 8 * 4)) % (kChunk / 2)) * 2;
@@ -117,9 +169,9 @@ __device__ void store_by_element(float (&sums)[kColumns / 2], const EpilogueArgu
     __syncwarp();
 
 #pragma unroll 4
-    for (int i = tile.lane; i < kStoreRows * kChunk; i += 32) {
-      const int r = dense_rows ? i / kChunk : i % kStoreRows;
-      const int c = dense_rows ? i % kChunk : i / kStoreRows;
+    for (int i = tile.lane; i < kWarpRows * kChunk; i += 32) {
+      const int r = dense_rows ? i / kChunk : i % kWarpRows;
+      const int c = dense_rows ? i % kChunk : i / kWarpRows;
       const std::int64_t row = tile.row + r;
       const std::int64_t col = tile.col + chunk * kChunk + c;
       if (row >= group.m || col >= group.n) continue;

@@ -1,4 +1,4 @@
-// Lists the compiled Hopper kernels by their catalogue names.
+// Lists the compiled Hopper kernels.
 #include "cuda/sm90_kernels.hpp"
 
 #include <algorithm>
@@ -6,16 +6,17 @@
 
 namespace tessera::cuda {
 
-const Sm90Kernel* find_sm90_kernel(std::string_view name) {
+const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
   static const std::array kKernels = {
-      sm90_bf16_256x256x64_pair(),   sm90_bf16_256x192x64_pair(),   sm90_bf16_256x128x64_pair(),
-      sm90_bf16_128x192x64(),        sm90_bf16_128x256x64(),        sm90_bf16_128x128x64(),
-      sm90_bf16_64x128x64_swapped(), sm90_bf16_32x128x64_swapped(), sm90_bf16_16x128x64_swapped(),
-      sm90_f16_256x256x64_pair(),    sm90_f16_256x192x64_pair(),    sm90_f16_256x128x64_pair(),
-      sm90_f16_128x192x64(),         sm90_f16_128x256x64(),         sm90_f16_128x128x64(),
-      sm90_f16_64x128x64_swapped(),  sm90_f16_32x128x64_swapped(),  sm90_f16_16x128x64_swapped(),
+      sm90_bf16_128x256(), sm90_bf16_128x224(), sm90_bf16_128x192(), sm90_bf16_128x160(),
+      sm90_bf16_128x128(), sm90_bf16_128x96(),  sm90_bf16_128x64(),  sm90_bf16_128x32(),
+      sm90_bf16_128x16(),  sm90_bf16_64x64(),   sm90_f16_128x256(),  sm90_f16_128x224(),
+      sm90_f16_128x192(),  sm90_f16_128x160(),  sm90_f16_128x128(),  sm90_f16_128x96(),
+      sm90_f16_128x64(),   sm90_f16_128x32(),   sm90_f16_128x16(),   sm90_f16_64x64(),
   };
-  const auto found = std::ranges::find(kKernels, name, &Sm90Kernel::name);
+  const auto found = std::ranges::find_if(kKernels, [&](const Sm90Kernel& kernel) {
+    return kernel.input == input && kernel.block == block;
+  });
   return found == kKernels.end() ? nullptr : &*found;
 }
 

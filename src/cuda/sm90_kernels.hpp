@@ -11,41 +11,42 @@
 
 namespace tessera::cuda {
 
-// A catalogue row: one tile shape and input type, compiled for both layouts of A and of B.
+// One block shape and input type, compiled for both layouts of A and of B.
 struct Sm90Kernel {
-  std::string_view name;
   ElementType input = ElementType::bf16;
-  TileConfig tile;  // in the kernel's orientation
+  Sm90Block block;
   int threads = 0;
   int shared_bytes = 0;
   const void* functions[2][2] = {};  // [a_k_contiguous][b_k_contiguous]
 
   Sm90Config config(bool a_k_contiguous, bool b_k_contiguous) const {
-    return {input, tile, a_k_contiguous, b_k_contiguous};
+    return {input, block, a_k_contiguous, b_k_contiguous};
   }
 };
 
-// nullptr where no Hopper kernel has the name.
-const Sm90Kernel* find_sm90_kernel(std::string_view name);
+// nullptr where none is compiled.
+const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block);
 
-// One function for each file in sm90/.
-Sm90Kernel sm90_bf16_256x256x64_pair();
-Sm90Kernel sm90_bf16_256x192x64_pair();
-Sm90Kernel sm90_bf16_256x128x64_pair();
-Sm90Kernel sm90_bf16_128x192x64();
-Sm90Kernel sm90_bf16_128x256x64();
-Sm90Kernel sm90_bf16_128x128x64();
-Sm90Kernel sm90_bf16_64x128x64_swapped();
-Sm90Kernel sm90_bf16_32x128x64_swapped();
-Sm90Kernel sm90_bf16_16x128x64_swapped();
-Sm90Kernel sm90_f16_256x256x64_pair();
-Sm90Kernel sm90_f16_256x192x64_pair();
-Sm90Kernel sm90_f16_256x128x64_pair();
-Sm90Kernel sm90_f16_128x192x64();
-Sm90Kernel sm90_f16_128x256x64();
-Sm90Kernel sm90_f16_128x128x64();
-Sm90Kernel sm90_f16_64x128x64_swapped();
-Sm90Kernel sm90_f16_32x128x64_swapped();
-Sm90Kernel sm90_f16_16x128x64_swapped();
+// One function for each file of sm90/.
+Sm90Kernel sm90_bf16_128x256();
+Sm90Kernel sm90_bf16_128x224();
+Sm90Kernel sm90_bf16_128x192();
+Sm90Kernel sm90_bf16_128x160();
+Sm90Kernel sm90_bf16_128x128();
+Sm90Kernel sm90_bf16_128x96();
+Sm90Kernel sm90_bf16_128x64();
+Sm90Kernel sm90_bf16_128x32();
+Sm90Kernel sm90_bf16_128x16();
+Sm90Kernel sm90_bf16_64x64();
+Sm90Kernel sm90_f16_128x256();
+Sm90Kernel sm90_f16_128x224();
+Sm90Kernel sm90_f16_128x192();
+Sm90Kernel sm90_f16_128x160();
+Sm90Kernel sm90_f16_128x128();
+Sm90Kernel sm90_f16_128x96();
+Sm90Kernel sm90_f16_128x64();
+Sm90Kernel sm90_f16_128x32();
+Sm90Kernel sm90_f16_128x16();
+Sm90Kernel sm90_f16_64x64();
 
 }  // namespace tessera::cuda

@@ -1,7 +1,9 @@
 #include "cuda/sm90_launch.hpp"
 
+#include <bit>
 #include <utility>
 
+#include "core/catalogue.hpp"
 #include "cuda/check.hpp"
 #include "tessera/error.hpp"
 
@@ -23,25 +25,55 @@ void allow_shared_memory(const void* function, int bytes) {
   last = {function, device};
 }
 
+Sm90Shares shares_of(const Sm90Launch& launch) {
+  const auto [rows, cols] = launch.cluster;
+  Sm90Shares shares;
+  shares.rows_log2 = std::countr_zero(static_cast<unsigned>(rows));
+  shares.cluster_rows = rows;
+  shares.cluster_cols = cols;
+  shares.a_lines = launch.a().box_outer();
+  shares.b_lines = launch.b().box_outer();
+  shares.b_ranks = (1U << rows) - 1;
+  for (int col = 1; col < cols; ++col) shares.a_ranks |= 1U << (col * rows);
+  return shares;
+}
+
 }  // namespace
 
-// Kernels write C along its dense rows, so a column-major C is computed transposed; a swapped tile
-// is the same turn with another purpose.
+OperandTile Sm90Launch::a() const {
+  OperandTile tile = config.a();
+  tile.parts = cluster.cols;
+  return tile;
+}
+
+OperandTile Sm90Launch::b() const {
+  OperandTile tile = config.b();
+  tile.parts = cluster.rows;
+  return tile;
+}
+
 Sm90Launch resolve(const Plan& plan) {
-  const Sm90Kernel* const kernel = find_sm90_kernel(plan.kernel);
+  const Problem& problem = plan.problem;
+  const KernelEntry* const entry = find_kernel(plan.kernel);
+  const Sm90Kernel* const kernel =
+      entry == nullptr ? nullptr : find_sm90_kernel(problem.types.a, sm90_block(entry->tile));
   if (kernel == nullptr) {
     throw Error(ErrorCode::unsupported, "plan", "name a kernel of this build", plan.kernel,
                 "plan with this version of the library");
   }
-  const Problem& problem = plan.problem;
-  const bool transposed = plan.tile.swap_operands || problem.c.major == Major::column;
+  const bool transposed = entry->tile.swap_operands;
   const bool a_dense_rows = problem.a.major == Major::row;
   const bool b_dense_rows = problem.b.major == Major::row;
   Sm90Launch launch{*kernel,
                     transposed ? kernel->config(!b_dense_rows, a_dense_rows)
                                : kernel->config(a_dense_rows, !b_dense_rows),
-                    transposed, problem.groups};
+                    sm90_cluster(entry->tile),
+                    entry->tile,
+                    transposed,
+                    (problem.c.major == Major::row) != transposed,
+                    problem.groups};
   if (transposed) {
+    std::swap(launch.tile.block_m, launch.tile.block_n);
     for (GemmShape& shape : launch.shapes) std::swap(shape.m, shape.n);
   }
   return launch;
@@ -49,13 +81,16 @@ Sm90Launch resolve(const Plan& plan) {
 
 WorkspaceLayout sm90_layout(const Sm90Launch& launch, const Partition& partition,
                             std::int64_t tiles, std::size_t group_bytes) {
-  const int parts = launch.config.cluster() * launch.config.tile.warpgroups;
+  const int parts = launch.cluster.rows * launch.cluster.cols * launch.config.warpgroups();
   const std::size_t slot_bytes =
       sizeof(float) * launch.config.sums_per_thread() * kWarpgroupThreads;
   return workspace_layout(partition, tiles, parts, slot_bytes, group_bytes);
 }
 
-void use_workspace(Sm90Header& header, const WorkspaceLayout& layout, std::byte* workspace) {
+void fill_header(Sm90Header& header, const Sm90Launch& launch, const WorkspaceLayout& layout,
+                 std::byte* workspace) {
+  header.shares = shares_of(launch);
+  header.stores_dense_rows = launch.stores_dense_rows;
   header.fixup = {.slots = workspace + layout.slots_offset,
                   .counters = reinterpret_cast<std::uint32_t*>(workspace),
                   .counters_per_level = layout.counters_per_level};
@@ -98,22 +133,22 @@ void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_
   const void* const function = kernel.functions[config.a_k_contiguous][config.b_k_contiguous];
   allow_shared_memory(function, kernel.shared_bytes);
 
+  const int blocks = launch.cluster.rows * launch.cluster.cols;
   cudaLaunchAttribute attributes[2] = {};
   attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[0].val.programmaticStreamSerializationAllowed = 1;
   attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim.x = static_cast<unsigned>(config.cluster());
+  attributes[1].val.clusterDim.x = static_cast<unsigned>(blocks);
   attributes[1].val.clusterDim.y = 1;
   attributes[1].val.clusterDim.z = 1;
 
   cudaLaunchConfig_t launch_config = {};
-  launch_config.gridDim =
-      static_cast<unsigned>(arguments.header.partition.workers * config.cluster());
+  launch_config.gridDim = static_cast<unsigned>(arguments.header.partition.workers * blocks);
   launch_config.blockDim = static_cast<unsigned>(kernel.threads);
   launch_config.dynamicSmemBytes = static_cast<std::size_t>(kernel.shared_bytes);
   launch_config.stream = stream;
   launch_config.attrs = attributes;
-  launch_config.numAttrs = config.cluster() > 1 ? 2 : 1;
+  launch_config.numAttrs = blocks > 1 ? 2 : 1;
   void* parameters[] = {const_cast<Sm90Arguments*>(&arguments)};
   check(cudaLaunchKernelExC(&launch_config, function, parameters), "starting the Hopper kernel");
 }

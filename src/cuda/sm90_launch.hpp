@@ -18,8 +18,15 @@ namespace tessera::cuda {
 struct Sm90Launch {
   const Sm90Kernel& kernel;
   Sm90Config config;
+  Sm90Cluster cluster;
+  TileConfig tile;  // of the cluster; its block_m lies along wgmma's M
   bool transposed;
+  bool stores_dense_rows;  // how C lies
   std::vector<GemmShape> shapes;
+
+  OperandTile a() const;  // a block's share of what its cluster loads
+  OperandTile b() const;
+  StoreBox store_box() const { return config.store_box(stores_dense_rows); }
 };
 
 // Throws Error(unsupported) where this build has no such kernel.
@@ -29,8 +36,9 @@ Sm90Launch resolve(const Plan& plan);
 WorkspaceLayout sm90_layout(const Sm90Launch& launch, const Partition& partition,
                             std::int64_t tiles, std::size_t group_bytes);
 
-// The fix-up's share of a header.
-void use_workspace(Sm90Header& header, const WorkspaceLayout& layout, std::byte* workspace);
+// What a header says of the launch and of its workspace.
+void fill_header(Sm90Header& header, const Sm90Launch& launch, const WorkspaceLayout& layout,
+                 std::byte* workspace);
 
 TensorMapRequest operand_map(const ConstMatrixView& view, const OperandTile& tile,
                              bool k_is_columns);

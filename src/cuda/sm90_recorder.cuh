@@ -17,7 +17,9 @@ class Sm90Recorder {
 
   // `iterations_of` an item: how many stages are loaded for it.
   template <class IterationsOf>
-  __device__ void record(const TraceSpace& space, std::int32_t worker, IterationsOf iterations_of) {
+  __device__ void record(const TraceSpace& space, std::int32_t worker, int blocks,
+                         IterationsOf iterations_of) {
+    blocks_ = blocks;
     BlockRecorder recorder;
     recorder.open(space);
     for (;; item_.advance()) {
@@ -62,19 +64,16 @@ class Sm90Recorder {
   }
 
   __device__ void release(int slot) {
-    if constexpr (kConfig.cluster() > 1) {
-      for (int block = 0; block < kConfig.cluster(); ++block) {
-        ptx::arrive_at_block(&shared_.stage_empty[slot], static_cast<std::uint32_t>(block));
-      }
-    } else {
-      arrive(shared_.stage_empty[slot]);
+    for (int block = 0; block < blocks_; ++block) {
+      ptx::arrive_at_block(&shared_.stage_empty[slot], static_cast<std::uint32_t>(block));
     }
   }
 
   SharedStorage<kConfig>& shared_;
+  int blocks_ = 1;  // of the cluster
   RingCursor<kDispatchDepth> item_;
-  RingCursor<kConfig.tile.stages> full_;      // the next stage to be full
-  RingCursor<kConfig.tile.stages> released_;  // the next to be released
+  RingCursor<kConfig.block.stages> full_;      // the next stage to be full
+  RingCursor<kConfig.block.stages> released_;  // the next to be released
 };
 
 }  // namespace tessera::cuda

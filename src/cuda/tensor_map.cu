@@ -67,6 +67,7 @@ CUtensorMap make_tensor_map(const TensorMapRequest& request, const char* operand
         "a stride of " + std::to_string(stride_bytes(request)) + " bytes",
         "plan for these operands: describe() tells the planner how they lie");
   }
+  // Promotion to 256 bytes was up to 20 % slower where rows start at multiples of 16 bytes.
   CUtensorMap map;
   const cuuint64_t extents[2] = {static_cast<cuuint64_t>(request.inner),
                                  static_cast<cuuint64_t>(request.outer)};
@@ -80,7 +81,7 @@ CUtensorMap make_tensor_map(const TensorMapRequest& request, const char* operand
                                                   : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
                 2, const_cast<void*>(request.data), extents, strides, box, steps,
                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(request.swizzle_bytes),
-                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw Error(ErrorCode::device, std::string("the driver refused the tensor map of ") + operand +
                                        " (CUresult " + std::to_string(result) + ")");

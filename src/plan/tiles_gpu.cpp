@@ -11,10 +11,14 @@ bool same_blocks(const TileConfig& p, const TileConfig& q) {
   return p.block_m == q.block_m && p.block_n == q.block_n && p.block_k == q.block_k;
 }
 
-// A worker is a cluster of blocks, one on each SM.
+// A worker is a cluster of blocks, one on each SM. Clusters lie within groups of 16 or 18 SMs,
+// which clusters of four do not fill: 30 run at once on an H200, of 33 by the count of SMs.
 int workers_of(const PlanRequest& request, const TileConfig& tile) {
   if (request.options.workers) return *request.options.workers;
-  return std::max(1, request.machine.workers / (tile.cluster_m * tile.cluster_n));
+  constexpr double kFilledByFours = 30.0 / 33.0;
+  const int blocks = tile.cluster_m * tile.cluster_n;
+  const int workers = request.machine.workers / blocks;
+  return std::max(1, blocks > 2 ? static_cast<int>(workers * kFilledByFours) : workers);
 }
 
 std::optional<std::string> why_not_resident(const PlanRequest& request, const TileConfig& tile,

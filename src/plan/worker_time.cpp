@@ -135,18 +135,34 @@ double packing(const Block& block, const Machine& machine, double footprint, boo
   return (a_bytes + b_bytes) * per_byte;
 }
 
+constexpr double kHalfLines = 1.4;
+
 // What a GPU's cache has to deliver for a byte of an operand whose rows start at such multiples of
 // bytes: a block's rows then lie across more lines than they fill. H200, 128x128 tiles, 2026-11:
 // iterations of 0.62, 0.41 and 0.35 us at 16, 32 and 128 bytes.
-double lines_per_byte(const OperandLayout& layout) {
-  if (layout.alignment >= 128) return 1;
-  if (layout.alignment >= 64) return 1.1;
-  return layout.alignment >= 32 ? 1.3 : 1.75;
+// Across k, a block that is not whole lines wide comes in boxes of half a line.
+double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent) {
+  const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
+  if (layout.alignment >= 128) return boxes;
+  if (layout.alignment >= 64) return 1.1 * boxes;
+  return (layout.alignment >= 32 ? 1.3 : 1.75) * boxes;
+}
+
+// What the cache sends to all workers together, as a share of what each of them can receive alone:
+// blocks that a cluster multicasts are sent once and received by each. H200, 2026-11: 42 and 58
+// bytes a clock and SM.
+constexpr double kSharedOutput = 0.72;
+
+// Bytes of one iteration's blocks that one of a cluster's blocks of threads receives.
+double received_bytes(const TileConfig& tile, const GemmTypes& types) {
+  return static_cast<double>(tile.block_k) *
+         (static_cast<double>(tile.block_m) / tile.cluster_m * size_of(types.a) +
+          static_cast<double>(tile.block_n) / tile.cluster_n * size_of(types.b));
 }
 
 // The kernels with ordinary loads copy 16 bytes at a time where they can, and single elements where
 // rows start anywhere: 0.67 ns per 2-byte element and SM on an H200, 2026-11.
-double copies_per_byte(const OperandLayout& layout) {
+double copies_per_byte(const OperandLayout& layout, bool /*is_across_k*/, int /*extent*/) {
   if (layout.alignment >= 16) return 1;
   return 70.0 / layout.alignment;
 }
@@ -155,8 +171,10 @@ double copies_per_byte(const OperandLayout& layout) {
 template <class Weight>
 double weighted_bytes(const TileConfig& tile, const Problem& problem, Weight weight) {
   const OperandSpecs specs = operand_specs(tile);
-  return static_cast<double>(specs.a.elements()) * size_of(problem.types.a) * weight(problem.a) +
-         static_cast<double>(specs.b.elements()) * size_of(problem.types.b) * weight(problem.b);
+  return static_cast<double>(specs.a.elements()) * size_of(problem.types.a) *
+             weight(problem.a, problem.a.major == Major::column, tile.block_m / tile.cluster_m) +
+         static_cast<double>(specs.b.elements()) * size_of(problem.types.b) *
+             weight(problem.b, problem.b.major == Major::row, tile.block_n / tile.cluster_n);
 }
 
 KernelSpeed speed_of(const KernelEntry* kernel) {
@@ -197,8 +215,9 @@ WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const Til
   time.arithmetic = flops_per_iteration(tile) / rate;
   const bool copies = kernel != nullptr && !kernel->needs_tma;
   time.loading = copies ? weighted_bytes(tile, problem, copies_per_byte) / cache_rate
-                        : bytes_per_iteration(tile, problem.types) / cache_rate;
-  time.shared_loading = weighted_bytes(tile, problem, lines_per_byte) / cache_rate;
+                        : received_bytes(tile, problem.types) / worker_cache_rate(machine);
+  time.shared_loading =
+      weighted_bytes(tile, problem, lines_per_byte) / (kSharedOutput * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = c_bytes / cache_rate + speed.tile_seconds;
   return time;

@@ -19,6 +19,7 @@ struct Division {
   std::int64_t remainder;
 };
 TESSERA_HD inline Division divide(std::int64_t a, std::int64_t b) {
+  if (a < b) return {0, a};
 #ifdef __CUDA_ARCH__
   if (((a | b) >> 32) == 0) {
     const auto small_a = static_cast<std::uint32_t>(a);

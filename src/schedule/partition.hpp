@@ -167,8 +167,10 @@ class WorkItems {
       const auto piece = static_cast<std::int32_t>(unit_piece);
       const std::int32_t group = space_.group_of_tile(tile);
       const GroupExtent& extent = space_.groups[group];
-      const std::int32_t each = extent.iterations / partition_.splits;
-      const std::int32_t left = extent.iterations % partition_.splits;
+      const bool is_split = partition_.splits > 1;
+      const std::int32_t each =
+          is_split ? extent.iterations / partition_.splits : extent.iterations;
+      const std::int32_t left = is_split ? extent.iterations % partition_.splits : 0;
       const std::int32_t pieces = each > 0 ? partition_.splits : left;
       if (piece >= pieces) return false;
 

@@ -1,10 +1,22 @@
-// A barrier over part of a block, which also tells every thread whether any of them passed true.
+// Barriers over part of a block.
 #pragma once
 
 #include <cstdint>
 
 namespace tessera::ptx {
 
+template <int kThreads>
+__device__ inline void barrier_wait(int barrier) {
+  asm volatile("barrier.cta.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
+}
+
+// Counts the calling warp in without waiting for the others.
+template <int kThreads>
+__device__ inline void barrier_arrive(int barrier) {
+  asm volatile("barrier.cta.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
+}
+
+// Waits, and tells every thread whether any of them passed true.
 template <int kThreads>
 __device__ inline bool barrier_any(int barrier, bool mine) {
   std::uint32_t any;
