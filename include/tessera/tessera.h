@@ -220,8 +220,8 @@ typedef struct tessera_ragged_k {
   tessera_const_matrix bias; /* (G, N) with TESSERA_BIAS_COLUMN, (G, M) with TESSERA_BIAS_ROW */
 } tessera_ragged_k;
 
-/* Products of any sizes at any addresses; each array has `groups` entries. A leading dimension leads
- * from row to row of a row-major matrix, from column to column of a column-major one. */
+/* Products of any sizes at any addresses; each array has `groups` entries. A leading dimension
+ * leads from row to row of a row-major matrix, from column to column of a column-major one. */
 typedef struct tessera_pointer_array {
   int64_t groups;
   tessera_type type_a;
@@ -262,8 +262,7 @@ TESSERA_API tessera_status tessera_ragged_k_gemm(double alpha, const tessera_rag
                                                  const tessera_run_options* options);
 TESSERA_API tessera_status tessera_pointer_array_gemm(double alpha,
                                                       const tessera_pointer_array* products,
-                                                      double beta,
-                                                      const tessera_epilogue* epilogue,
+                                                      double beta, const tessera_epilogue* epilogue,
                                                       const tessera_run_options* options);
 /* The gated pair: C ← activation(A · B) ∘ (A · up), rounded once; SwiGLU with TESSERA_SILU. `up`
  * has B's shape and type; no bias is applied. */
