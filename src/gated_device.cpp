@@ -1,6 +1,9 @@
-// Both products of C ← activation(A·B) ∘ (A·B_up) go to scratch memory in the accumulator's type,
-// the first with its activation in the epilogue, and a small kernel multiplies them: C is rounded
-// once. Scratch is allocated and freed in the stream's order, so that a graph may capture the call.
+// C ← activation(A·B) ∘ (A·B_up), rounded to C's type once, in one of two ways.
+//
+// Where TMA can read the operands and write C, the Hopper kernel multiplies by both weights at once
+// and combines the sums before they leave. Otherwise both products go to scratch memory in the
+// accumulator's type, the first with its activation in the epilogue, and a small kernel multiplies
+// them. Scratch is allocated and freed in the stream's order, so that a graph may capture the call.
 #include "gated_device.hpp"
 
 #include <algorithm>
@@ -10,9 +13,11 @@
 #include <variant>
 #include <vector>
 
+#include "core/catalogue.hpp"
 #include "cuda/device_memory.hpp"
 #include "cuda/gated_combine.hpp"
 #include "cuda/run.hpp"
+#include "plan_cache.hpp"
 #include "ragged_device.hpp"
 #include "ragged_views.hpp"
 #include "tessera/error.hpp"
@@ -105,6 +110,52 @@ void describe_c(cuda::GatedCombine& work, const Door& door, std::int64_t left) {
   if constexpr (!std::is_same_v<Door, RaggedRows>) work.c.group_stride = door.c.group_stride;
 }
 
+// ---- In one go ----
+
+bool is_aligned(std::int64_t elements, ElementType type) {
+  return elements * size_of(type) % 16 == 0;
+}
+bool is_aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+// Whether the kernel can write C and read B_up by the strides of B.
+template <class Door>
+bool suits_one_go(const Door& door, const ConstBatchView& up) {
+  const ConstBatchView& gate = door.b;
+  const auto& c = door.c;
+  bool suits = c.type == door.a.type && c.col_stride == 1 && is_aligned(c.cols, c.type) &&
+               is_aligned(c.row_stride, c.type) && is_aligned(c.data) && is_aligned(up.data) &&
+               up.group_stride == gate.group_stride && up.row_stride == gate.row_stride &&
+               up.col_stride == gate.col_stride;
+  if constexpr (!std::is_same_v<Door, RaggedRows>) {
+    suits = suits && is_aligned(c.group_stride, c.type);
+  }
+  return suits;
+}
+
+// False where this device, or these operands, need the other way.
+template <class Door>
+bool run_in_one_go(const Door& door, const ConstBatchView& up, Activation activation,
+                   const RunOptions& options) {
+  if (!suits_one_go(door, up)) return false;
+  const Machine& machine = machine_of_calls(options.device);
+  const KernelEntry* const kernel = find_kernel(cuda::gated_kernel_name(door.a.type));
+  DeviceProducts device = device_products(door, 1, 0, {BiasAxis::none, activation});
+  if (kernel == nullptr || why_not(*kernel, device.problem, machine)) return false;
+  device.groups.up = device.groups.b;
+  device.groups.up.base = up.data;
+
+  Plan plan;
+  plan.problem = device.problem;
+  plan.machine = machine;
+  plan.kernel = kernel->name;
+  plan.tile = kernel->tile;
+  plan.schedule.workers = machine.workers / (kernel->tile.cluster_m * kernel->tile.cluster_n);
+  cuda::run_ragged_plan(plan, device.groups, device.bias_type, options);
+  return true;
+}
+
 template <class Door>
 void run_door(const Door& door, const ConstBatchView& up, Activation activation,
               const RunOptions& options) {
@@ -115,6 +166,9 @@ void run_door(const Door& door, const ConstBatchView& up, Activation activation,
   if (type == ElementType::i32) {
     throw Error(ErrorCode::unsupported, "types", "be floating-point for a gated pair",
                 "whole numbers", "convert the operands");
+  }
+  if constexpr (!std::is_same_v<Door, StridedBatch>) {
+    if (run_in_one_go(door, up, activation, options)) return;
   }
   const std::int64_t most =
       std::max(kColumnUnit, kScratchElements / rows / kColumnUnit * kColumnUnit);

@@ -43,6 +43,7 @@ struct DeviceGroups {
   OperandRule a = {};
   OperandRule b = {};
   OperandRule c = {};
+  OperandRule up = {};    // the gated pair's second B, whose strides are B's; base null for others
   OperandRule bias = {};  // its row_stride is from one value to the next
 
   TESSERA_HD GroupOperands operands(std::int64_t group) const {

@@ -97,7 +97,7 @@ __device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
     }
   }
   const IterationSpace space{prologue.extents, sizes.groups, totals.tiles, totals.iterations};
-  *prologue.line = {make_partition(prologue.schedule, space), totals.tiles, totals.iterations};
+  *prologue.line = {make_partition(prologue.schedule, space), totals.tiles, totals.iterations, 0};
 }
 
 }  // namespace tessera::cuda

@@ -39,6 +39,8 @@ struct DeviceLine {
   Partition partition;
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
+  // The next unit (partition.hpp) that a worker may claim, where workers do.
+  std::int32_t next_unit = 0;
 };
 
 // Passed by value, as a __grid_constant__ parameter: a call with few groups copies nothing to the

@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <cuda/ptx>
+#include <limits>
 
 #include "cuda/fixup.cuh"
 #include "cuda/pipeline.cuh"
 #include "cuda/ptx/cluster_arrive.cuh"
+#include "cuda/ptx/cluster_store.cuh"
 #include "cuda/ptx/elect.cuh"
 #include "cuda/ptx/griddepcontrol.cuh"
 #include "cuda/ptx/named_barrier.cuh"
@@ -58,6 +60,11 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   constexpr int kWarpgroups = kConfig.warpgroups();
   constexpr int kThreads = kConfig.threads();
   constexpr int kColumns = kBlock.cols;
+  constexpr bool kIsGrouped = kConfig.is_grouped;
+  constexpr bool kIsGated = kConfig.is_gated;
+  constexpr int kRowsOfC = kConfig.c_rows();
+  constexpr bool kAlongK = kConfig.a_k_contiguous;
+  constexpr bool kLoadsBoxes = kB.box_lines > 0;
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kColumns <= 128 ? 16 : 4;
@@ -122,6 +129,56 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     return static_cast<std::uint32_t>(worker) < arguments.header.first.units;
   };
 
+  // The next unit that nobody has, the same for all blocks of the cluster. `round` counts the
+  // calls.
+  const auto claim_unit = [&](std::uint32_t round) -> std::int32_t {
+    if (cptx::get_sreg_cluster_ctarank() == 0) {
+      const std::int32_t unit = atomicAdd(&header.line->next_unit, 1);
+      if (blocks > 1) wait_for(shared.claim_empty, round % 2 ^ 1);
+      for (int block = 1; block < blocks; ++block) {
+        ptx::store_to_block(&shared.claimed_unit, unit, &shared.claim_full, block);
+      }
+      return unit;
+    }
+    cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared,
+                                    &shared.claim_full, sizeof shared.claimed_unit);
+    wait_for(shared.claim_full, round % 2);
+    const std::int32_t unit = *const_cast<volatile std::int32_t*>(&shared.claimed_unit);
+    ptx::arrive_at_block(&shared.claim_empty, 0);
+    return unit;
+  };
+  // The group of a tile that follows one of `group`: mostly the same or the next with tiles.
+  const auto next_group = [&](std::int32_t group, std::int32_t tile) -> std::int32_t {
+    constexpr int kSteps = 4;
+    for (int step = 0; step < kSteps; ++step) {
+      if (group + 1 == header.group_count || shared.space.groups[group + 1].first_tile > tile) {
+        return group;
+      }
+      ++group;
+    }
+    return shared.space.group_of_tile(tile);
+  };
+  // Claims as late as the loader allows, which runs one item ahead.
+  const auto dispatch_claims = [&](ItemWriter<Storage>& writer) {
+    const std::int64_t units = header.tiles * header.partition.splits;
+    // Of so many workers each has but one unit: that of its own number.
+    shared.header.partition.workers = std::numeric_limits<std::int32_t>::max();
+    std::int32_t group = 0;  // of the last unit; the next is never in one before it
+    for (std::uint32_t round = 0;; ++round) {
+      writer.wait_for_all_but(1);
+      const std::int32_t unit = claim_unit(round);
+      if (unit >= units) break;
+      if (header.partition.splits == 1) {
+        group = next_group(group, unit);
+        writer.announce(whole_tile(shared.space, header.partition, group, unit));
+        continue;
+      }
+      const auto item = items_of(shared.space, header.partition, unit).begin();
+      if (item != WorkItems::End{}) writer.announce(*item);
+    }
+    writer.close();
+  };
+
   const auto dispatch = [&] {
     if (header.line != nullptr) {
       shared.header.partition = header.line->partition;
@@ -132,6 +189,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     space = {header.tasks == nullptr ? &header.extent : header.extents, header.group_count,
              header.tiles, header.iterations};
     ItemWriter<Storage> writer(shared);
+    if constexpr (kIsGrouped) {
+      if (header.partition.stream_tiles == 0) {
+        dispatch_claims(writer);
+        return;
+      }
+    }
     bool is_announced = has_first_item();
     for (const WorkItem& item : items_of(space, header.partition, worker)) {
       if (is_announced) {
@@ -186,6 +249,45 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     wait_for_cluster();
     ptx::wait_for_previous_kernel();
 
+    // The gated pair's A is half gate and half up.
+    const auto load_a = [&](const Sm90Maps& maps, Barrier& full, int slot, int row, int k) {
+      if constexpr (kIsGated) {
+        constexpr OperandTile kHalf = {
+            .extent = kRowsOfC, .block_k = kSm90BlockK, .k_contiguous = kAlongK};
+        load_operand.template operator()<kHalf>(maps.a, shared.a[slot], full, row, k, share_a);
+        load_operand.template operator()<kHalf>(maps.up, shared.a[slot] + kHalf.bytes(), full, row,
+                                                k, share_a);
+      } else {
+        load_operand.template operator()<kA>(maps.a, shared.a[slot], full, row, k, share_a);
+      }
+    };
+    // B in boxes, as many as have columns of C; the blocks that need the same take turns.
+    const auto boxes_of = [&](const Task& task, int col) -> int {
+      const std::int64_t columns = task.operands.n - col;
+      return columns <= 0 ? 0
+             : columns < kColumns
+                 ? (static_cast<int>(columns) + kGroupLoadStep - 1) / kGroupLoadStep
+                 : kColumns / kGroupLoadStep;
+    };
+    const auto load_boxes = [&](const Sm90Maps& maps, Barrier& full, int slot, int row, int col,
+                                int k, int boxes) {
+      constexpr int kBoxBytes = kB.box_outer() * kB.swizzle_bytes();
+      cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared, &full,
+                                      kA.bytes() + boxes * kBoxBytes);
+      load_a(maps, full, slot, row, k);
+      for (int box = place.row; box < boxes; box += shares.cluster_rows) {
+        std::byte* const to = shared.b[slot] + box * kBoxBytes;
+        const std::int32_t at[2] = {k, col + box * kGroupLoadStep};
+        if (share_b.multicasts) {
+          cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, to, &maps.b, at,
+                                     &full, share_b.blocks);
+        } else {
+          cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, to, &maps.b, at,
+                                     &full);
+        }
+      }
+    };
+
     RingCursor<kBlock.stages> stage;
     std::int32_t seen = -1;  // the group whose tensor maps were last looked at
     for (const WorkItem& item : items_for_thread(shared)) {
@@ -194,17 +296,23 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       if (item.group != seen) {
         see_tensor_map(task.maps.a);
         see_tensor_map(task.maps.b);
+        if constexpr (kIsGated) see_tensor_map(task.maps.up);
         seen = item.group;
       }
-      const int row = (item.tile_m * shares.cluster_rows + place.row) * kBlock.rows;
+      const int row = (item.tile_m * shares.cluster_rows + place.row) * kRowsOfC;
       const int col = (item.tile_n * shares.cluster_cols + place.col) * kBlock.cols;
+      const int boxes = kLoadsBoxes ? boxes_of(task, col) : 0;
       for (int k = item.k_begin * kSm90BlockK; k < item.k_end * kSm90BlockK; k += kSm90BlockK) {
         wait_until_empty(shared.stage_empty, stage);
         Barrier& full = shared.stage_full[stage.slot];
+        if constexpr (kLoadsBoxes) {
+          load_boxes(task.maps, full, stage.slot, row, col, k, boxes);
+          stage.advance();
+          continue;
+        }
         cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared,
                                         &full, kA.bytes() + kB.bytes());
-        load_operand.template operator()<kA>(task.maps.a, shared.a[stage.slot], full, row, k,
-                                             share_a);
+        load_a(task.maps, full, stage.slot, row, k);
         load_operand.template operator()<kB>(task.maps.b, shared.b[stage.slot], full, col, k,
                                              share_b);
         stage.advance();
@@ -254,30 +362,44 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       if (lane < blocks) ptx::arrive_at_block(&shared.stage_empty[slot], lane);
     };
 
-    // sums = A·B over the item's iterations. One stage's wgmmas run while the next is waited for.
-    const auto accumulate = [&](int iterations) {
+    // sums = A·B over the item's iterations, of the first kWidth columns. One stage's wgmmas run
+    // while the next is waited for.
+    const auto accumulate = [&]<int kWidth>(int iterations) {
+      auto& part = reinterpret_cast<float(&)[kWidth / 2]>(sums);
       int previous = 0;
       for (int i = 0; i < iterations; ++i) {
         wait_until_full(shared.stage_full, stage);
-        ptx::hold_registers(sums);
+        ptx::hold_registers(part);
         ptx::wgmma_fence();
 #pragma unroll
         for (int step = 0; step < kSteps; ++step) {
           const auto a = DescriptorA::at(first_a, stage.slot * kA.bytes() + step * kA.step_bytes());
           const auto b = DescriptorB::at(first_b, stage.slot * kB.bytes() + step * kB.step_bytes());
-          ptx::Wgmma<Input, kColumns, !kA.k_contiguous, !kB.k_contiguous>::multiply(
-              sums, a, b, i > 0 || step > 0);
+          ptx::Wgmma<Input, kWidth, !kA.k_contiguous, !kB.k_contiguous>::multiply(
+              part, a, b, i > 0 || step > 0);
         }
         ptx::wgmma_commit();
-        ptx::hold_registers(sums);
+        ptx::hold_registers(part);
         ptx::wgmma_wait<1>();
         if (i > 0) release(previous);
         previous = stage.slot;
         stage.advance();
       }
       ptx::wgmma_wait<0>();
-      ptx::hold_registers(sums);
+      ptx::hold_registers(part);
       if (iterations > 0) release(previous);
+    };
+
+    // No wider than the columns that the tile has.
+    const auto accumulate_columns = [&]<int kWidth>(auto self, std::int64_t columns,
+                                                    int iterations) -> void {
+      if constexpr (kWidth < kColumns) {
+        if (columns > kWidth) {
+          self.template operator()<kWidth + kGroupStep>(self, columns, iterations);
+          return;
+        }
+      }
+      accumulate.template operator()<kWidth>(iterations);
     };
 
     const auto finish = [&](const WorkItem& item) {
@@ -290,28 +412,46 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
                     .staging = shared.staging[warp],
                     .lane = ptx::thread_in_block() % 32,
                     .warp = warp % 4};
-      const auto alpha = static_cast<float>(header.epilogue.alpha);
-      if (!task.store_by_tma) {
-        // The tile before may have left by TMA, which still reads the staging memory.
-        if (tile.lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
-        ptx::barrier_wait<kWarpgroupThreads>(1 + warp / 4);
-        store_by_element<kConfig>(sums, header.epilogue, task.operands, tile);
-        return;
-      }
-      see_tensor_map(task.maps.c);
-      if (header.stores_dense_rows) {
-        store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile);
-      } else {
-        tile.row -= tile.warp * kWarpRows;
+      if constexpr (kIsGated) {
+        tile.row = tile_row * kRowsOfC;
         tile.staging = shared.staging[warp - tile.warp];
-        store_columns_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, 1 + warpgroup);
+        if (tile.lane == 0 && tile.warp == 0) see_tensor_map(task.maps.c);
+        store_gated<Input, kConfig>(sums, header.epilogue.activation, &task.maps.c, tile, warp / 4,
+                                    task.operands.n - tile.col);
+      } else {
+        const auto alpha = static_cast<float>(header.epilogue.alpha);
+        if (!task.store_by_tma) {
+          // The tile before may have left by TMA, which still reads the staging memory.
+          if (tile.lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+          ptx::barrier_wait<kWarpgroupThreads>(1 + warp / 4);
+          store_by_element<kConfig>(sums, header.epilogue, task.operands, tile);
+          return;
+        }
+        see_tensor_map(task.maps.c);
+        if (header.stores_dense_rows) {
+          store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile);
+        } else {
+          tile.row -= tile.warp * kWarpRows;
+          tile.staging = shared.staging[warp - tile.warp];
+          store_columns_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, 1 + warp / 4,
+                                               task.operands.n - tile.col);
+        }
       }
     };
 
     for (const WorkItem& item : items_for_warp(shared)) {
       ptx::forget_registers(sums);
-      if (task_of(header, item).multiplies) {
-        accumulate(item.k_end - item.k_begin);
+      const Task task = task_of(header, item);
+      if (task.multiplies) {
+        const int iterations = item.k_end - item.k_begin;
+        if constexpr (kIsGrouped) {
+          const std::int64_t tile_col =
+              item.tile_n * header.shares.cluster_cols + place_in_cluster(header.shares).col;
+          accumulate_columns.template operator()<kGroupStep>(
+              accumulate_columns, task.operands.n - tile_col * kColumns, iterations);
+        } else {
+          accumulate.template operator()<kColumns>(iterations);
+        }
       } else {
 #pragma unroll
         for (float& sum : sums) sum = 0;

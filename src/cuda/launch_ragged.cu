@@ -53,6 +53,7 @@ Sm90Maps template_maps(const Sm90Launch& launch, ElementType type, ElementType c
   Sm90Maps maps = {};
   maps.a = make_tensor_map(operand(launch.a()), "A");
   maps.b = make_tensor_map(operand(launch.b()), "B");
+  maps.up = maps.a;
   if (may_store) {
     const StoreBox box = launch.store_box();
     maps.c = make_tensor_map(request(c_type, box.inner(), box.outer(), box.swizzle_bytes()), "C");
@@ -131,7 +132,10 @@ WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& siz
 
 const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
                                   ElementType bias_type, const RunOptions& options) {
-  const Sm90Launch launch = resolve(plan);
+  Sm90Launch launch = resolve(plan);
+  launch.config.is_grouped = launch.kernel.has_groups();
+  launch.config.is_gated = groups.up.base != nullptr;
+  launch.tile.block_m = launch.tile.block_m / launch.config.block.rows * launch.config.c_rows();
   const Problem& problem = plan.problem;
   const WorkspaceLayout layout = layout_of(launch, plan, groups.sizes);
   std::byte* const workspace = workspace_for(layout, options);
@@ -144,7 +148,9 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   common.b_k_contiguous = launch.config.b_k_contiguous;
   common.stores_dense_rows = launch.stores_dense_rows;
   common.multiplies = problem.alpha != 0;
-  common.may_store_by_tma = problem.beta == 0 && problem.epilogue == Epilogue{} &&
+  // The gated pair has an epilogue of its own.
+  const bool is_plain = problem.epilogue == Epilogue{} || launch.config.is_gated;
+  common.may_store_by_tma = problem.beta == 0 && is_plain &&
                             problem.types.c == launch.config.input &&
                             problem.c.major != Major::general;
   common.maps =

@@ -68,6 +68,10 @@ struct SharedStorage {
   Barrier stage_empty[kStages];
   Barrier item_full[kDispatchDepth];
   Barrier item_empty[kDispatchDepth];
+  // A unit that the cluster's first block has claimed for all, in each of the others.
+  std::int32_t claimed_unit;
+  Barrier claim_full;
+  Barrier claim_empty;  // the first block's
 
   // By all warps but the loader's, each of which fetches a line of its own, so that they arrive
   // together. `warp` counts them.
@@ -95,6 +99,10 @@ struct SharedStorage {
       ::cuda::ptx::mbarrier_init(&item_full[s], 1);
       ::cuda::ptx::mbarrier_init(&item_empty[s], 1 + readers);
     }
+    if constexpr (kConfig.is_grouped) {
+      ::cuda::ptx::mbarrier_init(&claim_full, 1);
+      ::cuda::ptx::mbarrier_init(&claim_empty, blocks > 1 ? blocks - 1 : 1);
+    }
     ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
   }
 };
@@ -119,6 +127,12 @@ class ItemWriter {
     WorkItem end;
     end.peers = kNoPeers;
     announce(end);
+  }
+  // Waits until the readers are done with all but the `items` last announced.
+  __device__ void wait_for_all_but(int items) const {
+    RingCursor<kDispatchDepth> at = at_;
+    for (int i = items; i < kDispatchDepth; ++i) at.advance();
+    wait_until_empty(shared_.item_empty, at);
   }
   // Leaves a slot to the other writer.
   __device__ void skip() { at_.advance(); }

@@ -52,6 +52,10 @@ std::size_t ragged_workspace_bytes(const Plan& plan, const GroupSizes& sizes) {
                                             : sm90_ragged_workspace(plan, sizes).bytes;
 }
 
+std::string gated_kernel_name(ElementType type) {
+  return "sm90_" + std::string(name_of(type)) + "_256x128x64_swapped_1x2";
+}
+
 DeviceFault take_fault(const RunOptions& options) {
   const cudaStream_t stream = stream_of(options);
   auto* const workspace = options.workspace != nullptr

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "cuda/device_groups.hpp"
 #include "tessera/tessera.hpp"
@@ -17,6 +18,10 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
 std::size_t workspace_bytes(const Plan& plan);
 
 struct DeviceLine;
+
+// The catalogue's row whose kernel also computes a gated pair in one go, for plans of whole tiles
+// of groups with DeviceGroups::up: C in A's type, dense rows that begin at multiples of 16 bytes.
+std::string gated_kernel_name(ElementType type);
 
 // The same for products whose sizes stand in device memory. The rules' views fit the plan. Returns
 // where the line will be that the device makes of them, until the workspace's next launch; null

@@ -29,6 +29,10 @@ const DeviceLine* run_ragged_plan(const Plan&, const DeviceGroups&, ElementType,
   fail();
 }
 
+std::string gated_kernel_name(ElementType) {
+  fail();
+}
+
 void combine_gated(const GatedCombine&, const RunOptions&) {
   fail();
 }

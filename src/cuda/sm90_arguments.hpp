@@ -14,7 +14,8 @@ namespace tessera::cuda {
 struct Sm90Maps {
   CUtensorMap a;  // boxes as in OperandTile
   CUtensorMap b;
-  CUtensorMap c;  // boxes as in StoreBox; only where the product's store_by_tma
+  CUtensorMap c;   // boxes as in StoreBox; only where the product's store_by_tma
+  CUtensorMap up;  // the gated pair's second A; its first is the gate
 };
 
 // One product of a group.
@@ -59,7 +60,7 @@ struct Sm90Header {
   const GroupExtent* extents = nullptr;
   const Sm90Task* tasks = nullptr;
   // Not null where the device makes partition, tiles and iterations.
-  const DeviceLine* line = nullptr;
+  DeviceLine* line = nullptr;
   GroupExtent extent;
   GroupOperands operands;
   TraceSpace trace;  // null: nothing is recorded

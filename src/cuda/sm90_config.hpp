@@ -13,7 +13,11 @@ namespace tessera::cuda {
 inline constexpr int kElementBytes = 2;
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kWarpgroupRows = 64;
-inline constexpr int kDispatchDepth = 4;          // WorkItems announced ahead of their use
+inline constexpr int kDispatchDepth = 4;  // WorkItems announced ahead of their use
+// A group's last tile may be narrower than the others, and is loaded and multiplied so.
+inline constexpr int kGroupLoadStep = 64;
+inline constexpr int kGroupStep = 32;
+inline constexpr int kGatedColumns = 32;          // that a warpgroup combines at a time
 inline constexpr int kWarpRows = 16;              // a warp's share of a wgmma
 inline constexpr int kSharedBytesLimit = 232448;  // of a block on compute capability 9.0
 
@@ -46,14 +50,17 @@ struct OperandTile {
   int extent = 0;
   int block_k = 0;
   bool k_contiguous = true;
-  int parts = 1;  // blocks of the cluster that load a share each and multicast it
+  int parts = 1;      // blocks of the cluster that load a share each and multicast it
+  int box_lines = 0;  // of a k-contiguous operand that is loaded in several boxes; 0: in one
 
   constexpr int bytes() const { return extent * block_k * kElementBytes; }
   constexpr int swizzle_bytes() const {
     return swizzle_width((k_contiguous ? block_k : extent) * kElementBytes);
   }
   constexpr int box_inner() const { return swizzle_bytes() / kElementBytes; }
-  constexpr int box_outer() const { return (k_contiguous ? extent : block_k) / parts; }
+  constexpr int box_outer() const {
+    return box_lines > 0 ? box_lines : (k_contiguous ? extent : block_k) / parts;
+  }
   // Boxes that cover the tile side by side, and the bytes from one to the next.
   constexpr int slabs() const { return (k_contiguous ? block_k : extent) / box_inner(); }
   constexpr int slab_bytes() const { return bytes() / slabs(); }
@@ -69,6 +76,15 @@ struct Sm90Config {
   Sm90Block block;
   bool a_k_contiguous = true;   // A's rows are dense
   bool b_k_contiguous = false;  // B's columns are dense
+  // For groups whose sizes the device knows: workers claim tiles, for these differ in cost, and a
+  // group's last tile is loaded and multiplied no wider than it is.
+  bool is_grouped = false;
+  // Besides, for the gated pair: the first warpgroup multiplies by the gate, the second by up, 64
+  // rows of C's weights each.
+  bool is_gated = false;
+
+  // Of C, which a block's tile covers.
+  constexpr int c_rows() const { return is_gated ? kWarpgroupRows : block.rows; }
 
   constexpr int warpgroups() const { return block.rows / kWarpgroupRows; }
   constexpr int warps() const { return warpgroups() * 4; }
@@ -76,10 +92,16 @@ struct Sm90Config {
   constexpr int threads() const { return (warpgroups() + 1) * kWarpgroupThreads; }
 
   constexpr OperandTile a() const {
-    return {.extent = block.rows, .block_k = kSm90BlockK, .k_contiguous = a_k_contiguous};
+    return {.extent = block.rows,
+            .block_k = kSm90BlockK,
+            .k_contiguous = a_k_contiguous,
+            .box_lines = is_gated && a_k_contiguous ? kWarpgroupRows : 0};
   }
   constexpr OperandTile b() const {
-    return {.extent = block.cols, .block_k = kSm90BlockK, .k_contiguous = b_k_contiguous};
+    return {.extent = block.cols,
+            .block_k = kSm90BlockK,
+            .k_contiguous = b_k_contiguous,
+            .box_lines = is_grouped && b_k_contiguous ? kGroupLoadStep : 0};
   }
 
   // Staging memory of a warp: 4 KB where the stages leave so much.
@@ -91,6 +113,7 @@ struct Sm90Config {
   constexpr StoreBox store_box(bool dense_rows) const {
     const int most = dense_rows ? staging_bytes() / 2 / (kWarpRows * kElementBytes)
                                 : staging_bytes() * 4 / 2 / (kWarpgroupRows * kElementBytes);
+    if (is_gated) return {.dense_rows = false, .columns = kGatedColumns};
     const int widest = std::min(most, swizzle_width(block.cols * kElementBytes) / kElementBytes);
     return {.dense_rows = dense_rows, .columns = widest};
   }

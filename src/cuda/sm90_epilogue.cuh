@@ -94,10 +94,12 @@ __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()]
 }
 
 // The same where C's columns are dense: the four warps' rows make up a line, so that the warpgroup
-// works together. `tile` is the calling warp's, its staging the warpgroup's.
+// works together. `tile` is the calling warp's, its staging the warpgroup's; C has `columns` from
+// the tile's first on.
 template <class T, Sm90Config kConfig>
 __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
-                                     const CUtensorMap* map, const WarpTile& tile, int barrier) {
+                                     const CUtensorMap* map, const WarpTile& tile, int barrier,
+                                     std::int64_t columns) {
   namespace cptx = ::cuda::ptx;
   constexpr StoreBox kBox = kConfig.store_box(false);
   constexpr int kBoxes = kConfig.block.cols / kBox.columns;
@@ -109,6 +111,7 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
                              tile.warp * kWarpRows * kElementBytes + tile.lane / 8 % 2 * 16;
 #pragma unroll
   for (int box = 0; box < kBoxes; ++box) {
+    if (kConfig.is_grouped && box > 0 && box * kBox.columns >= columns) break;
     std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
     if (issues) {
       if (box == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
@@ -131,6 +134,92 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
       cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
       cptx::cp_async_bulk_commit_group();
     }
+  }
+}
+
+// The gated pair: activation(gate) ∘ up, 64 rows of C by `columns`. The first warpgroup holds the
+// gate's sums and the second up's, laid out alike. Of 64 columns each finishes one half: it hands
+// its sums of the other half over through staging memory, of which a warpgroup has 8 KB for that
+// and 8 KB for two boxes.
+template <class T, Sm90Config kConfig>
+__device__ void store_gated(float (&sums)[kConfig.sums_per_thread()], Activation activation,
+                            const CUtensorMap* map, const WarpTile& tile, int warpgroup,
+                            std::int64_t columns) {
+  namespace cptx = ::cuda::ptx;
+  constexpr StoreBox kBox = kConfig.store_box(false);
+  constexpr int kSums = kBox.columns / 2;  // of a thread, in one half
+  constexpr int kHandedBytes = kSums * kWarpgroupThreads * static_cast<int>(sizeof(float));
+  constexpr int kStagingBytes = 4 * kConfig.staging_bytes();
+  constexpr int kBarrier = 3;  // of both warpgroups
+  static_assert(kHandedBytes + 2 * kBox.bytes() <= kStagingBytes, "the staging must hold all");
+  const bool issues = tile.warp == 0 && tile.lane == 0;
+  const bool is_gate = warpgroup == 0;
+  const int thread = tile.warp * 32 + tile.lane;
+  std::byte* const handed = tile.staging + 2 * kBox.bytes();
+  std::byte* const taken = handed + (is_gate ? kStagingBytes : -kStagingBytes);
+  const std::uint32_t line = (tile.lane / 16 * 8 + tile.lane % 8) * kBox.line_bytes() +
+                             tile.warp * kWarpRows * kElementBytes + tile.lane / 8 % 2 * 16;
+
+  int buffer = 0;
+#pragma unroll 1
+  for (int first = 0; first < kConfig.block.cols && (first == 0 || first < columns);
+       first += 2 * kBox.columns) {
+    float own[kSums];
+#pragma unroll
+    for (int i = 0; i < kSums; i += 4) {
+      float4 other;
+      other.x = is_gate ? sums[kSums + i] : sums[i];
+      other.y = is_gate ? sums[kSums + i + 1] : sums[i + 1];
+      other.z = is_gate ? sums[kSums + i + 2] : sums[i + 2];
+      other.w = is_gate ? sums[kSums + i + 3] : sums[i + 3];
+      reinterpret_cast<float4*>(handed)[i / 4 * kWarpgroupThreads + thread] = other;
+    }
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) own[i] = is_gate ? sums[i] : sums[kSums + i];
+    tessera::ptx::barrier_wait<2 * kWarpgroupThreads>(kBarrier);
+#pragma unroll
+    for (int i = 0; i < kSums; i += 4) {
+      const float4 other =
+          reinterpret_cast<const float4*>(taken)[i / 4 * kWarpgroupThreads + thread];
+      const float theirs[4] = {other.x, other.y, other.z, other.w};
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const float gate = is_gate ? own[i + j] : theirs[j];
+        const float up = is_gate ? theirs[j] : own[i + j];
+        own[i + j] = activate(activation, gate) * up;
+      }
+    }
+    // The box before the last has been read, and what was handed over, too.
+    if (issues) {
+      if (first == 0) {
+        cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+      } else {
+        cptx::cp_async_bulk_wait_group_read(cptx::n32_t<1>{});
+      }
+    }
+    tessera::ptx::barrier_wait<2 * kWarpgroupThreads>(kBarrier);
+    const std::uint32_t start = tessera::ptx::shared_address(tile.staging + buffer * kBox.bytes());
+#pragma unroll
+    for (int pair = 0; pair < kBox.columns / 16; ++pair) {
+      const PackedSums<T> d(own + pair * 8, 1);
+      tessera::ptx::stmatrix_transposed_x4(
+          start + swizzled<kBox.line_bytes()>(line + pair * 16 * kBox.line_bytes()), d.m[0], d.m[1],
+          d.m[2], d.m[3]);
+    }
+    cptx::fence_proxy_async(cptx::space_shared);
+    tessera::ptx::barrier_wait<kWarpgroupThreads>(1 + warpgroup);
+    if (issues) {
+      const std::int32_t at[2] = {
+          static_cast<std::int32_t>(tile.row),
+          static_cast<std::int32_t>(tile.col + first + warpgroup * kBox.columns)};
+      cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at,
+                                 tile.staging + buffer * kBox.bytes());
+      cptx::cp_async_bulk_commit_group();
+    }
+    buffer ^= 1;
+    // The next columns' sums move to the front, so that one copy of this loop's code serves all.
+#pragma unroll
+    for (int i = 0; i + 2 * kSums < kConfig.sums_per_thread(); ++i) sums[i] = sums[i + 2 * kSums];
   }
 }
 

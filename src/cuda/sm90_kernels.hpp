@@ -18,7 +18,12 @@ struct Sm90Kernel {
   int threads = 0;
   int shared_bytes = 0;
   const void* functions[2][2] = {};  // [a_k_contiguous][b_k_contiguous]
+  // For groups whose sizes the device knows; null where the others have to do.
+  const void* grouped_functions[2][2] = {};
 
+  const void* gated_functions[2][2] = {};  // for gated pairs; null likewise
+
+  bool has_groups() const { return grouped_functions[0][0] != nullptr; }
   Sm90Config config(bool a_k_contiguous, bool b_k_contiguous) const {
     return {input, block, a_k_contiguous, b_k_contiguous};
   }
@@ -48,5 +53,11 @@ Sm90Kernel sm90_f16_128x64();
 Sm90Kernel sm90_f16_128x32();
 Sm90Kernel sm90_f16_128x16();
 Sm90Kernel sm90_f16_64x64();
+
+// The functions for groups alone, of the blocks that have them.
+Sm90Kernel sm90_bf16_128x256_groups();
+Sm90Kernel sm90_f16_128x256_groups();
+Sm90Kernel sm90_bf16_128x256_gated();
+Sm90Kernel sm90_f16_128x256_gated();
 
 }  // namespace tessera::cuda

@@ -130,7 +130,10 @@ BiasAxis turned(BiasAxis axis, bool transposed) {
 void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_t stream) {
   const Sm90Kernel& kernel = launch.kernel;
   const Sm90Config& config = launch.config;
-  const void* const function = kernel.functions[config.a_k_contiguous][config.b_k_contiguous];
+  const auto& functions = config.is_gated     ? kernel.gated_functions
+                          : config.is_grouped ? kernel.grouped_functions
+                                              : kernel.functions;
+  const void* const function = functions[config.a_k_contiguous][config.b_k_contiguous];
   allow_shared_memory(function, kernel.shared_bytes);
 
   const int blocks = launch.cluster.rows * launch.cluster.cols;

@@ -214,6 +214,20 @@ class WorkItems {
   std::int32_t worker_;
 };
 
+// A whole tile, by its number and its group's, of a partition without a stream region.
+TESSERA_HD inline WorkItem whole_tile(const IterationSpace& space, const Partition& partition,
+                                      std::int32_t group, std::int64_t tile) {
+  const GroupExtent& extent = space.groups[group];
+  const TileCoord at = tile_at(partition.order, partition.group_m, tile - extent.first_tile,
+                               extent.grid_m, extent.grid_n);
+  WorkItem item;
+  item.group = group;
+  item.tile_m = at.m;
+  item.tile_n = at.n;
+  item.k_end = extent.iterations;
+  return item;
+}
+
 TESSERA_HD inline WorkItems items_of(const IterationSpace& space, const Partition& partition,
                                      std::int32_t worker) {
   return {space, partition, worker};

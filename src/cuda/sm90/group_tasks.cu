@@ -71,9 +71,9 @@ __device__ void point_map_at(CUtensorMap& map, const Lines& lines) {
   ptx::set_map_stride(address, static_cast<std::uint64_t>(lines.stride_bytes()));
 }
 
-// By a whole warp. `maps` is the warp's own shared memory.
-__device__ void write_task(const GroupOperands& group, const TaskTemplate& common, Sm90Maps& maps,
-                           Sm90Task& to) {
+// By a whole warp. `maps` is the warp's own shared memory; `up` may be null.
+__device__ void write_task(const GroupOperands& group, const void* up, const TaskTemplate& common,
+                           Sm90Maps& maps, Sm90Task& to) {
   namespace cptx = ::cuda::ptx;
   constexpr int kPieces = sizeof(Sm90Maps) / sizeof(uint4);
   static_assert(kPieces <= 32, "a lane copies one piece at most");
@@ -91,6 +91,10 @@ __device__ void write_task(const GroupOperands& group, const TaskTemplate& commo
   if (lane == 0 && reads) point_map_at(maps.a, lines.a);
   if (lane == 1 && reads) point_map_at(maps.b, lines.b);
   if (lane == 2 && stores) point_map_at(maps.c, lines.c);
+  const bool is_gated = up != nullptr && reads;
+  if (lane == 4 && is_gated) {
+    point_map_at(maps.up, {up, lines.a.inner, lines.a.outer, lines.a.stride});
+  }
   if (lane == 3) {
     to.operands = group;
     to.multiplies = reads;
@@ -104,6 +108,7 @@ __device__ void write_task(const GroupOperands& group, const TaskTemplate& commo
   if (reads) publish(to.maps.a, maps.a);
   if (reads) publish(to.maps.b, maps.b);
   if (stores) publish(to.maps.c, maps.c);
+  if (is_gated) publish(to.maps.up, maps.up);
 }
 
 __global__ void __launch_bounds__(kPrologueThreads)
@@ -122,7 +127,8 @@ __global__ void __launch_bounds__(kPrologueThreads)
   const int warps = static_cast<int>(gridDim.x - 1) * kPrologueWarps;
   for (int group = static_cast<int>(blockIdx.x - 1) * kPrologueWarps + warp;
        group < prologue.groups.sizes.groups; group += warps) {
-    write_task(operands_of(prologue.groups, common, group), common, maps[warp], tasks[group]);
+    write_task(operands_of(prologue.groups, common, group), prologue.groups.up.data(group, 0),
+               common, maps[warp], tasks[group]);
     __syncwarp();
   }
 }

@@ -1,0 +1,14 @@
+#include "cuda/sm90_instance.cuh"
+
+namespace tessera::cuda {
+
+struct Sm90Row_bf16_128x256_gated {
+  static constexpr ElementType kInput = ElementType::bf16;
+  static constexpr Sm90Block kBlock = kSm90Block128x256;
+};
+
+Sm90Kernel sm90_bf16_128x256_gated() {
+  return sm90_gated_instance<Sm90Row_bf16_128x256_gated>();
+}
+
+}  // namespace tessera::cuda
