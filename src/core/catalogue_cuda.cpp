@@ -102,6 +102,13 @@ double storing_half_lines(const Sm90Row& row) {
   return has_half_lines ? 2e-6 * row.block.cols / 224 : 0;
 }
 
+// Blocks of a cluster wait for one another before they load: 430 cycles on an H200, 2026-11.
+constexpr double kClusterStart = 0.2e-6;
+
+bool is_alone(const Sm90Cluster& cluster) {
+  return cluster.rows * cluster.cols == 1;
+}
+
 // What one block computes, in C's orientation, then what was done to it.
 std::string name_of_row(ElementType type, const TileConfig& tile) {
   const auto by = [](int p, int q) { return std::to_string(p) + "x" + std::to_string(q); };
@@ -123,7 +130,8 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .needs_tma = true,
           .wins_at = row.wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
-          .speed = {.tile_seconds = storing_half_lines(row)},
+          .speed = {.tile_seconds = storing_half_lines(row),
+                    .launch_seconds = is_alone(row.cluster) ? 0 : kClusterStart},
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};

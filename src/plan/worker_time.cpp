@@ -153,6 +153,10 @@ double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent)
 // bytes a clock and SM.
 constexpr double kSharedOutput = 0.72;
 
+// A block of threads asks for a line in so much of the time in which it receives one: 2.3 clocks,
+// whoever else is busy (the same).
+constexpr double kAskingForLines = 1.1;
+
 // Bytes of one iteration's blocks that one of a cluster's blocks of threads receives.
 double received_bytes(const TileConfig& tile, const GemmTypes& types) {
   return static_cast<double>(tile.block_k) *
@@ -214,10 +218,11 @@ WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const Til
   WorkerTime time;
   time.arithmetic = flops_per_iteration(tile) / rate;
   const bool copies = kernel != nullptr && !kernel->needs_tma;
+  const double asked = weighted_bytes(tile, problem, lines_per_byte) / blocks;
   time.loading = copies ? weighted_bytes(tile, problem, copies_per_byte) / cache_rate
-                        : received_bytes(tile, problem.types) / worker_cache_rate(machine);
-  time.shared_loading =
-      weighted_bytes(tile, problem, lines_per_byte) / (kSharedOutput * cache_rate);
+                        : std::max(received_bytes(tile, problem.types), kAskingForLines * asked) /
+                              worker_cache_rate(machine);
+  time.shared_loading = asked * blocks / (kSharedOutput * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = c_bytes / cache_rate + speed.tile_seconds;
   return time;
