@@ -2,7 +2,10 @@
 // element within its error bound, and nothing outside the groups touched.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
+#include <string_view>
 
 #include "cuda/ragged_case.hpp"
 
@@ -196,8 +199,15 @@ TEST_P(Ragged, ThousandsOfGroups) {
   }
 }
 
-// Every door once, by few workers: what compute-sanitizer has the patience for.
+// Every door once, by few workers and by the kernels that differ in what groups are to them: what
+// compute-sanitizer has the patience for.
 TEST_P(Ragged, Sanitizer) {
+  constexpr std::string_view kShown[] = {"sm90_bf16_256x128x64_swapped_1x2",
+                                         "sm90_bf16_128x256x64_1x2", "sm90_bf16_128x128x64",
+                                         "sm80_general_bf16_64x64x64"};
+  if (std::ranges::find(kShown, kernel().name) == std::end(kShown)) {
+    GTEST_SKIP() << "shown by another kernel";
+  }
   const auto sizes = [&](std::int64_t GemmShape::*side) {
     std::vector<GemmShape> shapes;
     for (const std::int64_t size : {70, 0, 3, 131}) {
