@@ -38,9 +38,9 @@ double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem
 WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const TileConfig& tile,
                        const KernelEntry* kernel);
 
-// `footprint` is the whole problem's: operands that fit L2 are packed from there.
+// `all_bytes` is the whole problem's footprint: operands that fit L2 are packed from there.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
                        const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
-                       double footprint);
+                       double all_bytes);
 
 }  // namespace tessera
