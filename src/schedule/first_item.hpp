@@ -60,7 +60,7 @@ struct FirstItems {
     item.k_end = static_cast<std::int32_t>(begin + each + (piece < longer ? 1 : 0));
     item.peers = static_cast<std::int32_t>(splits);
     item.peer = static_cast<std::int32_t>(piece);
-    item.counter = static_cast<std::int64_t>(tile * splits);
+    item.counter = std::int64_t{tile * splits};
     item.first_slot = item.counter;
     item.next_slot = item.counter + 1;
     return item;
