@@ -240,23 +240,31 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
                        !options.kernel && !options.tile && !options.order && !options.workers;
   if (!is_free || !has_ragged_rows || problem.groups.empty()) return options;
 
-  constexpr std::int64_t kNarrowRows = 64;
-  constexpr std::int64_t kFewRows = 16;  // of an average group
+  // Rows of an average group.
+  constexpr std::int64_t kLeastRows = 4;
+  constexpr std::int64_t kFewRows = 24;
   constexpr std::int64_t kManyRows = 96;
+  constexpr std::int64_t kMostRows = 512;
+  constexpr std::int64_t kShortK = 2048;
   const std::int64_t pairs = machine.workers / 2;
   std::int64_t rows = 0;
   for (const GemmShape& shape : problem.groups) rows += shape.m;
   const std::int64_t mean = rows / static_cast<std::int64_t>(problem.groups.size());
-  const std::int64_t tiles_of_one_group =
-      ceil_div(rows, 128) * ceil_div(problem.groups.front().n, 128);
+  const GemmShape& shape = problem.groups.front();
+  const std::int64_t tiles_of_one_group = ceil_div(rows, 128) * ceil_div(shape.n, 128);
+  const bool has_waves = mean >= kManyRows && tiles_of(problem.groups, 256, 256) >= 4 * pairs;
+  const bool is_short = shape.k <= kShortK && mean < kMostRows;
 
-  const bool trims = mean >= kManyRows && tiles_of(problem.groups, 256, 256) >= 4 * pairs;
-  const bool fits_one_wave = rows > kNarrowRows && tiles_of_one_group <= machine.workers;
+  // Weights that stream past few rows want many of their bytes on the way: narrow tiles have the
+  // most stages. A short k ends before a swapped tile's claim and store are paid for.
+  const bool trims = has_waves && !is_short;
   const std::string name = "sm90_" + std::string(name_of(problem.types.a)) +
-                           (trims              ? "_256x128x64_swapped_1x2"
-                            : fits_one_wave    ? "_128x128x64"
-                            : mean <= kFewRows ? "_64x128x64_swapped"
-                                               : "_128x256x64_1x2");
+                           (mean <= kLeastRows                      ? "_32x128x64_swapped"
+                            : mean <= kFewRows                      ? "_64x128x64_swapped"
+                            : trims                                 ? "_256x128x64_swapped_1x2"
+                            : tiles_of_one_group <= machine.workers ? "_128x128x64"
+                            : has_waves                             ? "_128x256x64"
+                                                                    : "_128x256x64_1x2");
   const KernelEntry* const kernel = find_kernel(name);
   if (kernel == nullptr || why_not(*kernel, problem, machine)) return options;
   options.kernel = name;

@@ -133,7 +133,9 @@ WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& siz
 const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
                                   ElementType bias_type, const RunOptions& options) {
   Sm90Launch launch = resolve(plan);
-  launch.config.is_grouped = launch.kernel.has_groups();
+  // Tiles of a single block that is not turned cost alike, and a short k would wait for its claims.
+  launch.config.is_grouped =
+      launch.kernel.has_groups() && (launch.transposed || launch.cluster.cols > 1);
   launch.config.is_gated = groups.up.base != nullptr;
   launch.tile.block_m = launch.tile.block_m / launch.config.block.rows * launch.config.c_rows();
   const Problem& problem = plan.problem;
