@@ -62,8 +62,7 @@ def listed(values):
 
 # The GPU's reports.
 
-GPU_REPORTS = ("h200_log256", "h200_loguniform", "h200_dense", "h200_dense_nt", "h200_decode",
-               "h200_grouped")
+GPU_REPORTS = ("h200_log256", "h200_loguniform", "h200_dense", "h200_decode", "h200_grouped")
 
 
 def seconds_of(case, contestant="tessera"):
@@ -178,8 +177,7 @@ def products():
 
 def other_lists():
     rows = []
-    for name, what in (("h200_dense_nt", "the same products, B column-major"),
-                       ("h200_decode", "few rows")):
+    for name, what in (("h200_decode", "few rows"),):
         report = load(name)
         summary = report["summary"]
         rows.append([what, summary["cases"], f"{summary['geometric_mean_over_first']:.3f}",
