@@ -230,6 +230,18 @@ double memory_rate(const TileProfile& profile, const Machine& machine, std::int6
   return std::min(machine.memory_bytes_per_second, workers * worker_memory_rate(profile, machine));
 }
 
+double launch_seconds(const TileProfile& profile, const Machine& machine, std::int64_t workers) {
+  const bool forks = machine.kind == MachineKind::gpu || workers > 1;
+  return forks ? machine.cost.launch_seconds + profile.extra_launch_seconds : 0;
+}
+
+// Workers of a schedule that run at a time.
+std::int64_t workers_at_once(const TileProfile& profile, const Machine& machine,
+                             const Schedule& schedule) {
+  return std::max<std::int64_t>(
+      1, std::min<std::int64_t>(schedule.workers, machine.workers / profile.blocks_per_worker));
+}
+
 // Rows and columns beyond an operand's edge are not fetched.
 double bytes_in_flight(const GemmShape& shape, const Problem& problem, const TileConfig& tile) {
   const auto rows = static_cast<double>(std::min<std::int64_t>(shape.m, tile.block_m));
@@ -306,10 +318,8 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
                    const Traffic& traffic) {
   const Partition partition = partition_of(profile, schedule);
   const Loads loads = loads_of(profile, machine, partition);
-  const std::int64_t capacity = std::max<std::int64_t>(
-      1, std::min<std::int64_t>(schedule.workers, machine.workers / profile.blocks_per_worker));
+  const std::int64_t capacity = workers_at_once(profile, machine, schedule);
   const auto workers = static_cast<double>(capacity);
-  const bool forks = machine.kind == MachineKind::gpu || capacity > 1;
   // More workers than the machine has take turns.
   const double busy = std::max(loads.busiest, loads.total / workers);
   const double streaming = std::min(busy, loads.busiest_streaming);
@@ -319,7 +329,7 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
   Prediction p;
   p.memory_bytes = bytes.stream + bytes.units;
   p.cache_bytes = traffic.cache_bytes;
-  p.launch = forks ? machine.cost.launch_seconds + profile.extra_launch_seconds : 0;
+  p.launch = launch_seconds(profile, machine, capacity);
   p.arithmetic = profile.arithmetic_seconds / workers;
   p.packing = profile.packing_seconds / workers;
   p.items = loads.total / workers - p.arithmetic - p.packing;
@@ -329,6 +339,20 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
              std::max(0.0, bytes.units / rate - (busy - streaming));
   p.seconds = p.launch + busy + p.fixup + p.memory;
   return p;
+}
+
+double least_seconds(const TileProfile& profile, const Machine& machine, const Schedule& schedule) {
+  const Partition partition = partition_of(profile, schedule);
+  const double share = busy_share(profile, machine, partition);
+  double work = 0;
+  for (const RunProfile& run : profile.runs) {
+    if (run.grid.k == 0) continue;
+    work += static_cast<double>(run.tiles) *
+            (machine.cost.tile_seconds + run.grid.k * run.time.iteration(share) + run.time.finish);
+  }
+  const std::int64_t workers = workers_at_once(profile, machine, schedule);
+  return launch_seconds(profile, machine, workers) + work / static_cast<double>(workers) +
+         fixup_seconds(profile, machine, partition);
 }
 
 Cost to_cost(const Prediction& p) {

@@ -70,6 +70,9 @@ Traffic traffic_of(const TileProfile& profile, const Problem& problem, const Mac
 Prediction predict(const TileProfile& profile, const Machine& machine, const Schedule& schedule,
                    const Traffic& traffic);
 
+// Not more than predict's seconds under any traffic, at a fraction of its cost.
+double least_seconds(const TileProfile& profile, const Machine& machine, const Schedule& schedule);
+
 Cost to_cost(const Prediction& prediction);
 
 // Contributors to the tile that has the most of them.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/tile_config.hpp"
 #include "core/validate.hpp"
@@ -117,32 +118,45 @@ void reject_uncountable(const PlanRequest& request, TileChoices& choices) {
   throw Error(ErrorCode::unsupported, message);
 }
 
-std::vector<Costed> cost_all(const PlanRequest& request, const TileChoices& choices) {
+struct Costing {
   std::vector<Costed> all;
+  std::size_t chosen = 0;
+};
+
+// Without keep_others, what cannot be chosen any more is left out before its prediction.
+Costing cost_all(const PlanRequest& request, const TileChoices& choices) {
+  Costing costing;
+  const auto is_beaten = [&](double seconds) {
+    return !costing.all.empty() && seconds >= costing.all[costing.chosen].prediction.seconds;
+  };
   for (const TileCandidate& candidate : choices.accepted) {
     const TileProfile profile = profile_tiles(request.runs, request.problem, request.machine,
                                               candidate.tile, candidate.kernel);
-    const TileOrderChoice order = choose_order(request, profile, candidate.tile, candidate.workers);
-    const Traffic traffic =
-        traffic_of(profile, request.problem, request.machine, order, candidate.workers);
+    std::optional<TileOrderChoice> order;
+    Traffic traffic;
     std::vector<Schedule> schedules =
         request.options.batch_invariant ? std::vector{invariant_schedule(request, candidate)}
                                         : enumerate_schedules(request, profile, candidate.workers);
     for (Schedule& schedule : schedules) {
-      schedule.order = order.order;
-      schedule.group_m = order.group_m;
-      all.push_back({candidate, schedule, predict(profile, request.machine, schedule, traffic)});
+      if (!request.options.keep_others &&
+          is_beaten(least_seconds(profile, request.machine, schedule))) {
+        continue;
+      }
+      if (!order) {
+        order = choose_order(request, profile, candidate.tile, candidate.workers);
+        traffic = traffic_of(profile, request.problem, request.machine, *order, candidate.workers);
+      }
+      schedule.order = order->order;
+      schedule.group_m = order->group_m;
+      costing.all.push_back(
+          {candidate, schedule, predict(profile, request.machine, schedule, traffic)});
+      const double seconds = costing.all.back().prediction.seconds;
+      if (seconds < kWorthwhile * costing.all[costing.chosen].prediction.seconds) {
+        costing.chosen = costing.all.size() - 1;
+      }
     }
   }
-  return all;
-}
-
-std::size_t choose(const std::vector<Costed>& all) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i].prediction.seconds < kWorthwhile * all[best].prediction.seconds) best = i;
-  }
-  return best;
+  return costing;
 }
 
 std::vector<Candidate> others_of(std::vector<Costed> all, std::size_t chosen,
@@ -174,9 +188,8 @@ Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions
   if (options.batch_invariant) keep_invariant_tile(request, choices);
   if (choices.accepted.empty()) report_nothing_left(request, choices);
 
-  const std::vector<Costed> all = cost_all(request, choices);
-  const std::size_t chosen = choose(all);
-  const Costed& best = all[chosen];
+  Costing costing = cost_all(request, choices);
+  const Costed best = costing.all[costing.chosen];
 
   Plan plan;
   plan.problem = problem;
@@ -190,7 +203,9 @@ Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions
       reason_for(request, best.candidate,
                  profile_tiles(request.runs, problem, machine, plan.tile, best.candidate.kernel),
                  plan.schedule, best.prediction);
-  if (options.keep_others) plan.others = others_of(all, chosen, choices);
+  if (options.keep_others) {
+    plan.others = others_of(std::move(costing.all), costing.chosen, choices);
+  }
   return plan;
 }
 

@@ -323,6 +323,17 @@ RC_GTEST_PROP(PlannerProperty, SameQuestionSameAnswer, ()) {
             to_json(make_plan(problem, machine, options)));
 }
 
+// What is left out where nobody asks for the others would have lost.
+RC_GTEST_PROP(PlannerProperty, TheOthersHaveNoSay, ()) {
+  const auto [problem, machine] = any_problem();
+  PlanOptions options;
+  const Plan alone = make_plan(problem, machine, options);
+  options.keep_others = true;
+  Plan among_others = make_plan(problem, machine, options);
+  among_others.others.clear();
+  RC_ASSERT(to_json(alone) == to_json(among_others));
+}
+
 // The predicted time of a fixed kind of plan grows with the work.
 RC_GTEST_PROP(PlannerProperty, MoreWorkTakesLonger, ()) {
   const auto m = *rc::gen::inRange(1, 4000);
