@@ -37,7 +37,7 @@ struct Options {
   bool json = false;
 };
 
-Json instruction_sets() {
+Json instruction_sets(const Machine& machine) {
   __builtin_cpu_init();
   Json sets = Json::array();
   const auto add = [&](const char* name, bool supported) {
@@ -49,6 +49,7 @@ Json instruction_sets() {
   add("avx512bw", __builtin_cpu_supports("avx512bw"));
   add("avx512vnni", __builtin_cpu_supports("avx512vnni"));
   add("avx512bf16", __builtin_cpu_supports("avx512bf16"));
+  add("amx", machine.architecture == "amx");
   return sets;
 }
 
@@ -90,7 +91,7 @@ Json collect(const Options& options) {
   info["cpu"] = {{"name", machine.name},
                  {"cores", machine.workers},
                  {"architecture", machine.architecture},
-                 {"instruction_sets", instruction_sets()},
+                 {"instruction_sets", instruction_sets(machine)},
                  {"l1_bytes", machine.l1_bytes},
                  {"l2_bytes", machine.scratchpad_bytes},
                  {"l3_bytes", machine.cache_bytes},
