@@ -43,6 +43,21 @@ std::byte* workspace_for(const WorkspaceLayout& layout, const RunOptions& option
   return static_cast<std::byte*>(options.workspace);
 }
 
+FixupSpace fixup_space(const WorkspaceLayout& layout, std::byte* workspace) {
+  return {.slots = workspace + layout.slots_offset,
+          .counters = reinterpret_cast<std::uint32_t*>(workspace),
+          .counters_per_level = layout.counters_per_level};
+}
+
+EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type) {
+  return {.alpha = problem.alpha,
+          .beta = problem.beta,
+          .bias = problem.epilogue.bias,
+          .activation = problem.epilogue.activation,
+          .bias_type = bias_type,
+          .c_type = problem.types.c};
+}
+
 void upload(std::byte* device, std::span<const std::byte> host, cudaStream_t stream) {
   for (std::size_t at = 0; at < host.size(); at += Chunk::kBytes) {
     Chunk chunk;

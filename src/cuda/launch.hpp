@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "cuda/kernel_launch.hpp"
 #include "cuda/workspace.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition.hpp"
@@ -17,6 +18,12 @@ namespace tessera::cuda {
 
 // The caller's workspace, checked, or the library's; nullptr where none is needed.
 std::byte* workspace_for(const WorkspaceLayout& layout, const RunOptions& options);
+
+// The fix-up's part of a workspace.
+FixupSpace fixup_space(const WorkspaceLayout& layout, std::byte* workspace);
+
+// In the caller's orientation.
+EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type);
 
 // Copies host data to the device through kernel parameters: nothing on the host has to outlive the
 // call, no copy engine is involved, and a captured graph keeps the values it was captured with.

@@ -9,17 +9,22 @@ namespace tessera::cuda {
 namespace {
 
 WorkspaceLayout workspace_of(const Plan& plan, const Partition& partition, std::int64_t tiles) {
-  const std::size_t slot_bytes =
-      static_cast<std::size_t>(plan.tile.block_m) * static_cast<std::size_t>(plan.tile.block_n) *
-      static_cast<std::size_t>(size_of(accumulator_of(plan.problem.types)));
   const std::size_t groups = plan.problem.groups.size();
   const std::size_t group_bytes = groups > KernelArguments::kInlineGroups
                                       ? groups * (sizeof(GroupOperands) + sizeof(GroupExtent))
                                       : 0;
-  return workspace_layout(partition, tiles, 1, slot_bytes, group_bytes);
+  return general_layout(plan, partition, tiles, group_bytes);
 }
 
 }  // namespace
+
+WorkspaceLayout general_layout(const Plan& plan, const Partition& partition, std::int64_t tiles,
+                               std::size_t group_bytes) {
+  const std::size_t slot_bytes =
+      static_cast<std::size_t>(plan.tile.block_m) * static_cast<std::size_t>(plan.tile.block_n) *
+      static_cast<std::size_t>(size_of(accumulator_of(plan.problem.types)));
+  return workspace_layout(partition, tiles, 1, slot_bytes, group_bytes);
+}
 
 WorkspaceLayout general_workspace(const Plan& plan) {
   const HostIterationSpace space(plan.problem.groups, plan.tile);
@@ -44,18 +49,11 @@ void run_general(const CudaKernel& kernel, const Plan& plan, std::span<const Ope
   arguments.group_count = space.group_count;
   arguments.tiles = space.tiles;
   arguments.iterations = space.iterations;
-  arguments.epilogue = {.alpha = problem.alpha,
-                        .beta = problem.beta,
-                        .bias = problem.epilogue.bias,
-                        .activation = problem.epilogue.activation,
-                        .bias_type = groups[0].bias.type,
-                        .c_type = problem.types.c};
+  arguments.epilogue = epilogue_of(problem, groups[0].bias.type);
 
   const WorkspaceLayout layout = workspace_of(plan, arguments.partition, space.tiles);
   std::byte* const workspace = workspace_for(layout, options);
-  arguments.fixup = {.slots = workspace + layout.slots_offset,
-                     .counters = reinterpret_cast<std::uint32_t*>(workspace),
-                     .counters_per_level = layout.counters_per_level};
+  arguments.fixup = fixup_space(layout, workspace);
 
   if (groups.size() <= KernelArguments::kInlineGroups) {
     for (std::size_t g = 0; g < groups.size(); ++g) {

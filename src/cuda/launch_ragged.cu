@@ -5,6 +5,7 @@
 #include "cuda/check.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"
+#include "cuda/launch_general.hpp"
 #include "cuda/launch_trace.hpp"
 #include "cuda/sm90_launch.hpp"
 
@@ -71,15 +72,6 @@ GroupPrologue prologue_of(const Plan& plan, const DeviceGroups& groups, const Li
   return prologue;
 }
 
-EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type) {
-  return {.alpha = problem.alpha,
-          .beta = problem.beta,
-          .bias = problem.epilogue.bias,
-          .activation = problem.epilogue.activation,
-          .bias_type = bias_type,
-          .c_type = problem.types.c};
-}
-
 // The host knows no sizes, so a worker gets room for every tile, up to a quarter of a gigabyte in
 // all.
 TracedLaunch traced_launch(const Plan& plan, std::int64_t tiles) {
@@ -122,12 +114,9 @@ WorkspaceLayout sm90_ragged_workspace(const Plan& plan, const GroupSizes& sizes)
 }
 
 WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& sizes) {
-  const std::size_t slot_bytes =
-      static_cast<std::size_t>(plan.tile.block_m) * static_cast<std::size_t>(plan.tile.block_n) *
-      static_cast<std::size_t>(size_of(accumulator_of(plan.problem.types)));
-  return workspace_layout(roomiest_partition(plan.schedule),
-                          most_tiles(sizes, line_tile(plan.tile, false)), 1, slot_bytes,
-                          Records<GroupOperands>::bytes(sizes.groups));
+  return general_layout(plan, roomiest_partition(plan.schedule),
+                        most_tiles(sizes, line_tile(plan.tile, false)),
+                        Records<GroupOperands>::bytes(sizes.groups));
 }
 
 const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
@@ -209,9 +198,7 @@ const DeviceLine* run_ragged_general(const CudaKernel& kernel, const Plan& plan,
   arguments.partition.workers = plan.schedule.workers;
   arguments.group_count = groups.sizes.groups;
   arguments.epilogue = epilogue_of(problem, bias_type);
-  arguments.fixup = {.slots = workspace + layout.slots_offset,
-                     .counters = reinterpret_cast<std::uint32_t*>(workspace),
-                     .counters_per_level = layout.counters_per_level};
+  arguments.fixup = fixup_space(layout, workspace);
   arguments.extents = records.extents;
   arguments.operands = records.records;
   arguments.line = records.line;

@@ -104,12 +104,8 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   header.tiles = space.tiles;
   header.iterations = space.iterations;
   const bool store_by_tma = can_store_by_tma(problem, launch, products);
-  header.epilogue = {.alpha = problem.alpha,
-                     .beta = problem.beta,
-                     .bias = turned(problem.epilogue.bias, launch.transposed),
-                     .activation = problem.epilogue.activation,
-                     .bias_type = products[0].bias.type,
-                     .c_type = problem.types.c};
+  header.epilogue = epilogue_of(problem, products[0].bias.type);
+  header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
 
   const WorkspaceLayout layout = workspace_of(launch, header.partition, space.tiles);
   std::byte* const workspace = workspace_for(layout, options);

@@ -91,9 +91,7 @@ void fill_header(Sm90Header& header, const Sm90Launch& launch, const WorkspaceLa
                  std::byte* workspace) {
   header.shares = shares_of(launch);
   header.stores_dense_rows = launch.stores_dense_rows;
-  header.fixup = {.slots = workspace + layout.slots_offset,
-                  .counters = reinterpret_cast<std::uint32_t*>(workspace),
-                  .counters_per_level = layout.counters_per_level};
+  header.fixup = fixup_space(layout, workspace);
   header.fixup_part_bytes = static_cast<std::int64_t>(layout.slot_bytes_per_part);
   header.fixup_part_counters = layout.counters_per_part;
 }
