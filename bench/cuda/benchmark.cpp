@@ -15,8 +15,6 @@ namespace tessera::bench {
 namespace {
 
 // Five times the L2 cache of an H200.
-constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
-
 double median_of(std::vector<double> values) {
   return summarize(std::move(values)).median;
 }
@@ -53,7 +51,7 @@ std::vector<PlanOptions> sweep_options(const Problem& problem, const Machine& ma
 
 struct CudaBenchmark::State {
   explicit State(const CudaBenchmarkOptions& chosen)
-      : options(chosen), machine(cuda::cuda_machine()), stopwatch(chosen.cold ? kFlushBytes : 0) {
+      : options(chosen), machine(cuda::cuda_machine()), stopwatch(flush_bytes(chosen.cold)) {
     if (options.peer) peer.emplace(options.peer_library);
     cuda::check(cudaGetDevice(&device), "asking for the current device");
   }

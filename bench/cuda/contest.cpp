@@ -17,8 +17,6 @@
 namespace tessera::bench {
 namespace {
 
-constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
-
 // How far two right results of normal operands may lie apart, as a share of the largest element:
 // a rounding of C, and sums in another order.
 double most_difference(const GemmTypes& types, std::int64_t k) {
@@ -35,7 +33,7 @@ double most_difference(const GemmTypes& types, std::int64_t k) {
 
 struct CudaContest::State {
   explicit State(const CudaContestOptions& chosen)
-      : options(chosen), machine(cuda::cuda_machine()), stopwatch(chosen.cold ? kFlushBytes : 0) {
+      : options(chosen), machine(cuda::cuda_machine()), stopwatch(flush_bytes(chosen.cold)) {
     if (options.peer) peer.emplace(options.peer_library);
     limits = measure_device_limits(stopwatch, machine, options.types, peer ? &*peer : nullptr);
   }

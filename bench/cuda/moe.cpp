@@ -19,7 +19,6 @@
 namespace tessera::bench {
 namespace {
 
-constexpr std::size_t kFlushBytes = std::size_t{256} << 20;  // five times the L2 cache of an H200
 // Beyond this, bf16 sums of the same products in another order do not differ.
 constexpr double kMostDifference = 0.02;
 
@@ -70,7 +69,7 @@ MoeTiming named(std::string name, const Sample& sample) {
 
 struct CudaMoe::State {
   explicit State(const CudaMoeOptions& chosen)
-      : options(chosen), machine(cuda::cuda_machine()), stopwatch(chosen.cold ? kFlushBytes : 0) {
+      : options(chosen), machine(cuda::cuda_machine()), stopwatch(flush_bytes(chosen.cold)) {
     if (options.peer) peer.emplace(options.peer_library);
     cuda::check(cudaGetDevice(&device), "asking for the current device");
     limits = measure_device_limits(stopwatch, machine, options.types, peer ? &*peer : nullptr);
