@@ -135,18 +135,21 @@ ACTIVATIONS = {
 }
 
 
+def assert_same_with_gradients(got, want, inputs):
+    torch.testing.assert_close(got, want)
+    gradient = torch.randn_like(got)
+    for mine, theirs in zip(
+        torch.autograd.grad(got, inputs, gradient), torch.autograd.grad(want, inputs, gradient)
+    ):
+        torch.testing.assert_close(mine, theirs)
+
+
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_epilogues_are_torchs(device, activation):
     a, b, bias = (normal(*shape, device=device, grad=True) for shape in [(7, 6), (6, 5), (5,)])
     got = tessera.torch.gemm(a, b, bias, activation)
     want = ACTIVATIONS[activation](a @ b + bias)
-    torch.testing.assert_close(got, want)
-    gradient = torch.randn_like(got)
-    for mine, theirs in zip(
-        torch.autograd.grad(got, (a, b, bias), gradient),
-        torch.autograd.grad(want, (a, b, bias), gradient),
-    ):
-        torch.testing.assert_close(mine, theirs)
+    assert_same_with_gradients(got, want, (a, b, bias))
 
 
 def test_grouped_gemm(device):
@@ -170,13 +173,7 @@ def test_gated_gemm(device, activation):
     a, gate, up = (normal(*s, device=device, grad=True) for s in [(7, 6), (6, 5), (6, 5)])
     got = tessera.torch.gated_gemm(a, gate, up, activation=activation)
     want = ACTIVATIONS[activation](a @ gate) * (a @ up)
-    torch.testing.assert_close(got, want)
-    gradient = torch.randn_like(got)
-    for mine, theirs in zip(
-        torch.autograd.grad(got, (a, gate, up), gradient),
-        torch.autograd.grad(want, (a, gate, up), gradient),
-    ):
-        torch.testing.assert_close(mine, theirs)
+    assert_same_with_gradients(got, want, (a, gate, up))
 
 
 def test_sizes_in_the_gpus_memory(device):
