@@ -26,6 +26,8 @@ struct GroupPrologue {
   Schedule schedule;
   GroupExtent* extents = nullptr;
   DeviceLine* line = nullptr;
+  // Each worker's first item, or one without peers where it has none that is a whole tile.
+  WorkItem* first_items = nullptr;
   FoundFault* fault = nullptr;
 };
 
@@ -61,13 +63,46 @@ __device__ inline LineTotals totals_before(const LineTotals& own) {
   return before;
 }
 
+// The workers' first items where they are whole tiles: what a worker would otherwise look for in
+// the extents, one cache miss after another. `firsts` are the extents of the threads' first groups.
+__device__ inline void write_first_items(const GroupPrologue& prologue, std::int64_t tiles,
+                                         const GroupExtent (&firsts)[kPrologueThreads]) {
+  const Schedule& schedule = prologue.schedule;
+  const std::int32_t groups = prologue.groups.sizes.groups;
+  const IterationSpace space{prologue.extents, groups, tiles, 0};
+  Partition partition;
+  partition.order = schedule.order;
+  partition.group_m = schedule.group_m;
+  const std::int64_t given = schedule.kind == ScheduleKind::data_parallel ? tiles : 0;
+  for (std::int32_t worker = static_cast<std::int32_t>(threadIdx.x); worker < schedule.workers;
+       worker += kPrologueThreads) {
+    WorkItem none;
+    none.peers = 0;
+    if (worker >= given) {
+      prologue.first_items[worker] = none;
+      continue;
+    }
+    std::int32_t low = 0;
+    std::int32_t high = groups < kPrologueThreads ? groups : kPrologueThreads;
+    while (high - low > 1) {
+      const std::int32_t middle = (low + high) / 2;
+      (firsts[middle].first_tile <= worker ? low : high) = middle;
+    }
+    const LaneGroups run = groups_of_lane(groups, kPrologueThreads, low);
+    std::int32_t group = run.begin;
+    while (group + 1 < run.end && prologue.extents[group + 1].first_tile <= worker) ++group;
+    prologue.first_items[worker] = whole_tile(space, partition, group, worker);
+  }
+}
+
 }  // namespace prologue_detail
 
 // By all threads of one block. fault_of(group) says what is wrong with a group.
-template <class FaultOf>
+template <bool kFindsFirstItems, class FaultOf>
 __device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
   __shared__ unsigned long long first_fault;
   __shared__ LineTotals totals;
+  __shared__ GroupExtent firsts[kPrologueThreads];
   constexpr unsigned long long kNoFault = ~0ULL;
   const GroupSizes& sizes = prologue.groups.sizes;
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
@@ -85,10 +120,18 @@ __device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
   const LineTotals before = prologue_detail::totals_before(line_totals(sizes, prologue.tile, run));
   const LineTotals after = write_extents(sizes, prologue.tile, run, before, prologue.extents);
   if (thread == kPrologueThreads - 1) totals = after;
+  if constexpr (kFindsFirstItems) {
+    if (run.begin < run.end) firsts[thread] = extent_of(sizes, prologue.tile, run.begin, before);
+  }
   __syncthreads();
 
+  const bool is_wrong = first_fault != kNoFault;
+  if constexpr (kFindsFirstItems) {
+    prologue_detail::write_first_items(prologue, is_wrong ? 0 : totals.tiles, firsts);
+    __syncthreads();
+  }
   if (thread != 0) return;
-  if (first_fault != kNoFault) {
+  if (is_wrong) {
     totals = {};
     // The first that nobody has asked about yet stays.
     if (prologue.fault->fault == SizeFault::none) {
@@ -97,7 +140,8 @@ __device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
     }
   }
   const IterationSpace space{prologue.extents, sizes.groups, totals.tiles, totals.iterations};
-  *prologue.line = {make_partition(prologue.schedule, space), totals.tiles, totals.iterations, 0};
+  *prologue.line = {make_partition(prologue.schedule, space), totals.tiles, totals.iterations,
+                    prologue.schedule.workers};
 }
 
 }  // namespace tessera::cuda

@@ -26,6 +26,10 @@ struct TaskTemplate {
   bool stores_dense_rows = true;
   bool may_store_by_tma = false;
   bool multiplies = true;
+  // Of a worker's tile: the steps in which a block's columns are loaded, and blocks side by side.
+  std::int32_t load_step = 1;
+  std::int32_t steps_of_block = 1;
+  std::int32_t blocks_across = 1;
 };
 
 // sm90/group_tasks.cu

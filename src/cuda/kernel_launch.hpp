@@ -39,7 +39,8 @@ struct DeviceLine {
   Partition partition;
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
-  // The next unit (partition.hpp) that a worker may claim, where workers do.
+  // The next unit (partition.hpp) that a worker may claim, where workers do. The first ones belong
+  // to the workers of the same number.
   std::int32_t next_unit = 0;
 };
 

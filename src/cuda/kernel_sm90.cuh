@@ -65,6 +65,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   constexpr int kRowsOfC = kConfig.c_rows();
   constexpr bool kAlongK = kConfig.a_k_contiguous;
   constexpr bool kLoadsBoxes = kB.box_lines > 0;
+  constexpr int kLoadStep = kConfig.load_step();
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kColumns <= 128 ? 16 : 4;
@@ -102,15 +103,28 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   struct Task {
     const Sm90Maps& maps;
     const GroupOperands& operands;
+    GroupColumns columns;
     bool multiplies;
     bool store_by_tma;
   };
   const auto task_of = [&](const Sm90Header& from, const WorkItem& item) -> Task {
     if (from.tasks == nullptr) {
-      return {arguments.maps, from.operands, from.multiplies, from.store_by_tma};
+      return {arguments.maps, from.operands, {}, from.multiplies, from.store_by_tma};
     }
     const Sm90Task& task = from.tasks[item.group];
-    return {task.maps, task.operands, task.multiplies, task.store_by_tma};
+    return {task.maps, task.operands, task.columns, task.multiplies, task.store_by_tma};
+  };
+  // Of the block whose tiles are so many along C's columns from the first.
+  struct Columns {
+    int first;
+    std::int64_t count;  // none or fewer than none: nothing of C
+  };
+  const auto columns_of = [&](const Task& task, int tile) -> Columns {
+    if constexpr (!kIsGrouped) return {tile * kColumns, kColumns};
+    const int first = task.columns.first_step(tile) * kLoadStep;
+    const std::int64_t left = task.operands.n - first;
+    const std::int64_t width = task.columns.steps_of(tile) * kLoadStep;
+    return {first, left < width ? left : width};
   };
   // Tensor maps in global memory were written through another proxy than the one that reads them.
   const auto see_tensor_map = [&](const CUtensorMap& map) {
@@ -127,6 +141,11 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   // block's start goes on beside this.
   const auto has_first_item = [&] {
     return static_cast<std::uint32_t>(worker) < arguments.header.first.units;
+  };
+  // Likewise for sizes that the device knows, once the kernel before is done.
+  const auto was_given_first_item = [&] {
+    return arguments.header.first_items != nullptr &&
+           arguments.header.first_items[worker].peers != kNoPeers;
   };
 
   // The next unit that nobody has, the same for all blocks of the cluster. `round` counts the
@@ -148,7 +167,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     return unit;
   };
   // The group of a tile that follows one of `group`: mostly the same or the next with tiles.
-  const auto next_group = [&](std::int32_t group, std::int32_t tile) -> std::int32_t {
+  const auto next_group = [&](std::int32_t group, std::int64_t tile) -> std::int32_t {
     constexpr int kSteps = 4;
     for (int step = 0; step < kSteps; ++step) {
       if (group + 1 == header.group_count || shared.space.groups[group + 1].first_tile > tile) {
@@ -158,23 +177,43 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     }
     return shared.space.group_of_tile(tile);
   };
-  // Claims as late as the loader allows, which runs one item ahead.
+  // The run of the worker's own, then units that it claims, each when the loader comes to the end
+  // of the one before: later it would have to wait, sooner another worker might be free first.
   const auto dispatch_claims = [&](ItemWriter<Storage>& writer) {
-    const std::int64_t units = header.tiles * header.partition.splits;
+    std::uint32_t announced = 0;
+    const std::int64_t first = header.partition.stream_tiles;
+    const std::int64_t units = (header.tiles - first) * header.partition.splits;
+    if (first > 0) {
+      shared.space.tiles = first;
+      for (const WorkItem& item : items_of(shared.space, header.partition, worker)) {
+        writer.announce(item);
+        ++announced;
+      }
+      shared.space.tiles = header.tiles;
+    }
     // Of so many workers each has but one unit: that of its own number.
     shared.header.partition.workers = std::numeric_limits<std::int32_t>::max();
     std::int32_t group = 0;  // of the last unit; the next is never in one before it
-    for (std::uint32_t round = 0;; ++round) {
-      writer.wait_for_all_but(1);
-      const std::int32_t unit = claim_unit(round);
-      if (unit >= units) break;
-      if (header.partition.splits == 1) {
-        group = next_group(group, unit);
-        writer.announce(whole_tile(shared.space, header.partition, group, unit));
-        continue;
+    std::int32_t unit = worker;
+    for (std::uint32_t round = 0; unit < units; ++round) {
+      if (round == 0 && was_given_first_item()) {
+        group = header.first_items[worker].group;
+        writer.skip();
+        ++announced;
+      } else if (header.partition.splits == 1) {
+        const std::int64_t tile = first + unit;
+        group = next_group(group, tile);
+        writer.announce(whole_tile(shared.space, header.partition, group, tile));
+        ++announced;
+      } else {
+        const auto item = items_of(shared.space, header.partition, unit).begin();
+        if (item != WorkItems::End{}) {
+          writer.announce(*item);
+          ++announced;
+        }
       }
-      const auto item = items_of(shared.space, header.partition, unit).begin();
-      if (item != WorkItems::End{}) writer.announce(*item);
+      if (announced > 0) wait_for(shared.claim_wanted, (announced - 1) % 2);
+      unit = claim_unit(round);
     }
     writer.close();
   };
@@ -190,12 +229,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
              header.tiles, header.iterations};
     ItemWriter<Storage> writer(shared);
     if constexpr (kIsGrouped) {
-      if (header.partition.stream_tiles == 0) {
-        dispatch_claims(writer);
-        return;
-      }
+      dispatch_claims(writer);
+      return;
     }
-    bool is_announced = has_first_item();
+    bool is_announced = has_first_item() || was_given_first_item();
     for (const WorkItem& item : items_of(space, header.partition, worker)) {
       if (is_announced) {
         writer.skip();
@@ -248,6 +285,9 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         static_cast<std::uint16_t>(shares.b_ranks << (place.col << shares.rows_log2))};
     wait_for_cluster();
     ptx::wait_for_previous_kernel();
+    if (was_given_first_item()) {
+      ItemWriter<Storage>(shared).announce_in_fresh_slot(own.first_items[worker]);
+    }
 
     // The gated pair's A is half gate and half up.
     const auto load_a = [&](const Sm90Maps& maps, Barrier& full, int slot, int row, int k) {
@@ -262,12 +302,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       }
     };
     // B in boxes, as many as have columns of C; the blocks that need the same take turns.
-    const auto boxes_of = [&](const Task& task, int col) -> int {
-      const std::int64_t columns = task.operands.n - col;
-      return columns <= 0 ? 0
-             : columns < kColumns
-                 ? (static_cast<int>(columns) + kGroupLoadStep - 1) / kGroupLoadStep
-                 : kColumns / kGroupLoadStep;
+    const auto boxes_of = [](const Columns& columns) -> int {
+      return columns.count <= 0 ? 0 : (static_cast<int>(columns.count) + kLoadStep - 1) / kLoadStep;
     };
     const auto load_boxes = [&](const Sm90Maps& maps, Barrier& full, int slot, int row, int col,
                                 int k, int boxes) {
@@ -277,7 +313,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       load_a(maps, full, slot, row, k);
       for (int box = place.row; box < boxes; box += shares.cluster_rows) {
         std::byte* const to = shared.b[slot] + box * kBoxBytes;
-        const std::int32_t at[2] = {k, col + box * kGroupLoadStep};
+        const std::int32_t at[2] = {k, col + box * kLoadStep};
         if (share_b.multicasts) {
           cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, to, &maps.b, at,
                                      &full, share_b.blocks);
@@ -292,7 +328,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     std::int32_t seen = -1;  // the group whose tensor maps were last looked at
     for (const WorkItem& item : items_for_thread(shared)) {
       const Task task = task_of(own, item);
-      if (!task.multiplies) continue;
+      if (!task.multiplies) {
+        if constexpr (kIsGrouped) arrive(shared.claim_wanted);
+        continue;
+      }
       if (item.group != seen) {
         see_tensor_map(task.maps.a);
         see_tensor_map(task.maps.b);
@@ -300,9 +339,14 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         seen = item.group;
       }
       const int row = (item.tile_m * shares.cluster_rows + place.row) * kRowsOfC;
-      const int col = (item.tile_n * shares.cluster_cols + place.col) * kBlock.cols;
-      const int boxes = kLoadsBoxes ? boxes_of(task, col) : 0;
+      const Columns columns = columns_of(task, item.tile_n * shares.cluster_cols + place.col);
+      const int col = columns.first;
+      const int boxes = kLoadsBoxes ? boxes_of(columns) : 0;
+      const int claims_at = max(item.k_begin, item.k_end - kClaimIterations) * kSm90BlockK;
       for (int k = item.k_begin * kSm90BlockK; k < item.k_end * kSm90BlockK; k += kSm90BlockK) {
+        if constexpr (kIsGrouped) {
+          if (k == claims_at) arrive(shared.claim_wanted);
+        }
         wait_until_empty(shared.stage_empty, stage);
         Barrier& full = shared.stage_full[stage.slot];
         if constexpr (kLoadsBoxes) {
@@ -406,9 +450,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       const Task task = task_of(header, item);
       const Place place = place_in_cluster(header.shares);
       const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
-      const std::int64_t tile_col = item.tile_n * header.shares.cluster_cols + place.col;
+      const Columns columns =
+          columns_of(task, item.tile_n * header.shares.cluster_cols + place.col);
       WarpTile tile{.row = tile_row * kBlock.rows + warp * kWarpRows,
-                    .col = tile_col * kBlock.cols,
+                    .col = columns.first,
                     .staging = shared.staging[warp],
                     .lane = ptx::thread_in_block() % 32,
                     .warp = warp % 4};
@@ -417,24 +462,26 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         tile.staging = shared.staging[warp - tile.warp];
         if (tile.lane == 0 && tile.warp == 0) see_tensor_map(task.maps.c);
         store_gated<Input, kConfig>(sums, header.epilogue.activation, &task.maps.c, tile, warp / 4,
-                                    task.operands.n - tile.col);
+                                    columns.count);
       } else {
         const auto alpha = static_cast<float>(header.epilogue.alpha);
         if (!task.store_by_tma) {
           // The tile before may have left by TMA, which still reads the staging memory.
           if (tile.lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
           ptx::barrier_wait<kWarpgroupThreads>(1 + warp / 4);
-          store_by_element<kConfig>(sums, header.epilogue, task.operands, tile);
+          GroupOperands operands = task.operands;
+          if constexpr (kIsGrouped) operands.n = tile.col + columns.count;
+          store_by_element<kConfig>(sums, header.epilogue, operands, tile);
           return;
         }
         see_tensor_map(task.maps.c);
         if (header.stores_dense_rows) {
-          store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile);
+          store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, columns.count);
         } else {
           tile.row -= tile.warp * kWarpRows;
           tile.staging = shared.staging[warp - tile.warp];
           store_columns_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, 1 + warp / 4,
-                                               task.operands.n - tile.col);
+                                               columns.count);
         }
       }
     };
@@ -445,10 +492,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       if (task.multiplies) {
         const int iterations = item.k_end - item.k_begin;
         if constexpr (kIsGrouped) {
-          const std::int64_t tile_col =
+          const int tile =
               item.tile_n * header.shares.cluster_cols + place_in_cluster(header.shares).col;
           accumulate_columns.template operator()<kGroupStep>(
-              accumulate_columns, task.operands.n - tile_col * kColumns, iterations);
+              accumulate_columns, columns_of(task, tile).count, iterations);
         } else {
           accumulate.template operator()<kColumns>(iterations);
         }

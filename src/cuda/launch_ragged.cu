@@ -12,22 +12,25 @@
 namespace tessera::cuda {
 namespace {
 
-// The records of a launch, in its workspace: one per group, their extents, and the line.
+// The records of a launch, in its workspace: one per group, their extents, the line, and the
+// workers' first items.
 template <class Record>
 struct Records {
-  static std::size_t bytes(std::int32_t groups) {
+  static std::size_t bytes(std::int32_t groups, std::int32_t workers) {
     return static_cast<std::size_t>(groups) * (sizeof(Record) + sizeof(GroupExtent)) +
-           sizeof(DeviceLine);
+           sizeof(DeviceLine) + static_cast<std::size_t>(workers) * sizeof(WorkItem);
   }
 
   Records(std::byte* at, std::int32_t groups)
       : records(reinterpret_cast<Record*>(at)),
         extents(reinterpret_cast<GroupExtent*>(records + groups)),
-        line(reinterpret_cast<DeviceLine*>(extents + groups)) {}
+        line(reinterpret_cast<DeviceLine*>(extents + groups)),
+        first_items(reinterpret_cast<WorkItem*>(line + 1)) {}
 
   Record* records;
   GroupExtent* extents;
   DeviceLine* line;
+  WorkItem* first_items;
 };
 
 LineTile line_tile(const TileConfig& tile, bool is_turned) {
@@ -85,7 +88,7 @@ TracedLaunch traced_launch(const Plan& plan, std::int64_t tiles) {
 WorkspaceLayout layout_of(const Sm90Launch& launch, const Plan& plan, const GroupSizes& sizes) {
   return sm90_layout(launch, roomiest_partition(plan.schedule),
                      most_tiles(sizes, line_tile(launch.tile, launch.transposed)),
-                     Records<Sm90Task>::bytes(sizes.groups));
+                     Records<Sm90Task>::bytes(sizes.groups, plan.schedule.workers));
 }
 
 }  // namespace
@@ -116,13 +119,13 @@ WorkspaceLayout sm90_ragged_workspace(const Plan& plan, const GroupSizes& sizes)
 WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& sizes) {
   return general_layout(plan, roomiest_partition(plan.schedule),
                         most_tiles(sizes, line_tile(plan.tile, false)),
-                        Records<GroupOperands>::bytes(sizes.groups));
+                        Records<GroupOperands>::bytes(sizes.groups, 0));
 }
 
 const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
                                   ElementType bias_type, const RunOptions& options) {
   Sm90Launch launch = resolve(plan);
-  // Tiles of a single block that is not turned cost alike, and a short k would wait for its claims.
+  // Tiles of a single block that is not turned cost alike.
   launch.config.is_grouped =
       launch.kernel.has_groups() && (launch.transposed || launch.cluster.cols > 1);
   launch.config.is_gated = groups.up.base != nullptr;
@@ -139,6 +142,9 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   common.b_k_contiguous = launch.config.b_k_contiguous;
   common.stores_dense_rows = launch.stores_dense_rows;
   common.multiplies = problem.alpha != 0;
+  common.load_step = launch.config.load_step();
+  common.steps_of_block = launch.config.block.cols / common.load_step;
+  common.blocks_across = launch.cluster.cols;
   // The gated pair has an epilogue of its own.
   const bool is_plain = problem.epilogue == Epilogue{} || launch.config.is_gated;
   common.may_store_by_tma = problem.beta == 0 && is_plain &&
@@ -151,6 +157,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
       prologue_of(plan, groups, line_tile(launch.tile, launch.transposed), workspace);
   prologue.extents = records.extents;
   prologue.line = records.line;
+  prologue.first_items = records.first_items;
   check(start_task_prologue(prologue, common, records.records, stream),
         "reading the groups' sizes");
 
@@ -164,6 +171,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   header.extents = records.extents;
   header.tasks = records.records;
   header.line = records.line;
+  header.first_items = records.first_items;
   TracedLaunch traced =
       traced_launch(plan, most_tiles(groups.sizes, line_tile(launch.tile, launch.transposed)));
   traced.blocks_per_worker = launch.cluster.rows * launch.cluster.cols;

@@ -68,6 +68,8 @@ struct SharedStorage {
   Barrier stage_empty[kStages];
   Barrier item_full[kDispatchDepth];
   Barrier item_empty[kDispatchDepth];
+  // The loader comes to the end of an item, in kernels whose workers claim theirs.
+  Barrier claim_wanted;
   // A unit that the cluster's first block has claimed for all, in each of the others.
   std::int32_t claimed_unit;
   Barrier claim_full;
@@ -100,6 +102,7 @@ struct SharedStorage {
       ::cuda::ptx::mbarrier_init(&item_empty[s], 1 + readers);
     }
     if constexpr (kConfig.is_grouped) {
+      ::cuda::ptx::mbarrier_init(&claim_wanted, 1);
       ::cuda::ptx::mbarrier_init(&claim_full, 1);
       ::cuda::ptx::mbarrier_init(&claim_empty, blocks > 1 ? blocks - 1 : 1);
     }
@@ -127,12 +130,6 @@ class ItemWriter {
     WorkItem end;
     end.peers = kNoPeers;
     announce(end);
-  }
-  // Waits until the readers are done with all but the `items` last announced.
-  __device__ void wait_for_all_but(int items) const {
-    RingCursor<kDispatchDepth> at = at_;
-    for (int i = items; i < kDispatchDepth; ++i) at.advance();
-    wait_until_empty(shared_.item_empty, at);
   }
   // Leaves a slot to the other writer.
   __device__ void skip() { at_.advance(); }

@@ -18,10 +18,24 @@ struct Sm90Maps {
   CUtensorMap up;  // the gated pair's second A; its first is the gate
 };
 
+// How a group's columns are shared out evenly among the blocks along them, in whole steps that are
+// loaded at a time: two tiles of 136 columns take less than one of 256 and one of 16, for a tile
+// loads as many rows of A as any other.
+struct GroupColumns {
+  std::int32_t steps = 0;  // of every block
+  std::int32_t wider = 0;  // the first blocks, which have one step more
+
+  TESSERA_HD int first_step(int block) const {
+    return block * steps + (block < wider ? block : wider);
+  }
+  TESSERA_HD int steps_of(int block) const { return steps + (block < wider ? 1 : 0); }
+};
+
 // One product of a group.
 struct Sm90Task {
   Sm90Maps maps;
   GroupOperands operands;
+  GroupColumns columns;       // read by kernels that are compiled for groups
   bool multiplies = true;     // false where k or alpha is 0: A and B must not be touched
   bool store_by_tma = false;  // C = alpha·A·B in a layout that TMA can write
 };
@@ -61,6 +75,8 @@ struct Sm90Header {
   const Sm90Task* tasks = nullptr;
   // Not null where the device makes partition, tiles and iterations.
   DeviceLine* line = nullptr;
+  // Each worker's first item, where the device has found them; one without peers: not there.
+  const WorkItem* first_items = nullptr;
   GroupExtent extent;
   GroupOperands operands;
   TraceSpace trace;  // null: nothing is recorded

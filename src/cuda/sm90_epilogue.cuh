@@ -54,10 +54,11 @@ struct PackedSums {
 
 // C = alpha·sum in 16 bits, by TMA: a box of columns at a time through two buffers, so that one is
 // filled while the other is read. TMA leaves out what lies beyond C. Where C's rows are dense, each
-// warp works alone.
+// warp works alone. The tile has `columns` of C, in groups maybe fewer than the block.
 template <class T, Sm90Config kConfig>
 __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
-                                  const CUtensorMap* map, const WarpTile& tile) {
+                                  const CUtensorMap* map, const WarpTile& tile,
+                                  std::int64_t columns) {
   namespace cptx = ::cuda::ptx;
   constexpr StoreBox kBox = kConfig.store_box(true);
   constexpr int kBoxes = kConfig.block.cols / kBox.columns;
@@ -68,6 +69,7 @@ __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()]
   const std::uint32_t line = tile.lane % 16 * kBox.line_bytes() + tile.lane / 16 * 16;
 #pragma unroll
   for (int box = 0; box < kBoxes; ++box) {
+    if (kConfig.is_grouped && box > 0 && box * kBox.columns >= columns) break;
     std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
     // The last tile's stores have had its successor's whole main loop to finish reading.
     if (tile.lane == 0) {
@@ -94,8 +96,7 @@ __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()]
 }
 
 // The same where C's columns are dense: the four warps' rows make up a line, so that the warpgroup
-// works together. `tile` is the calling warp's, its staging the warpgroup's; C has `columns` from
-// the tile's first on.
+// works together. `tile` is the calling warp's, its staging the warpgroup's.
 template <class T, Sm90Config kConfig>
 __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
                                      const CUtensorMap* map, const WarpTile& tile, int barrier,

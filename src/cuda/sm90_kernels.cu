@@ -8,7 +8,7 @@
 namespace tessera::cuda {
 namespace {
 
-Sm90Kernel with_groups(Sm90Kernel kernel, const Sm90Kernel& groups, const Sm90Kernel& gated) {
+Sm90Kernel with_groups(Sm90Kernel kernel, const Sm90Kernel& groups, const Sm90Kernel& gated = {}) {
   std::memcpy(kernel.grouped_functions, groups.grouped_functions, sizeof groups.grouped_functions);
   std::memcpy(kernel.gated_functions, gated.gated_functions, sizeof gated.gated_functions);
   return kernel;
@@ -22,9 +22,9 @@ const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
       sm90_bf16_128x224(),
       sm90_bf16_128x192(),
       sm90_bf16_128x160(),
-      sm90_bf16_128x128(),
+      with_groups(sm90_bf16_128x128(), sm90_bf16_128x128_groups()),
       sm90_bf16_128x96(),
-      sm90_bf16_128x64(),
+      with_groups(sm90_bf16_128x64(), sm90_bf16_128x64_groups()),
       sm90_bf16_128x32(),
       sm90_bf16_128x16(),
       sm90_bf16_64x64(),
@@ -32,9 +32,9 @@ const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
       sm90_f16_128x224(),
       sm90_f16_128x192(),
       sm90_f16_128x160(),
-      sm90_f16_128x128(),
+      with_groups(sm90_f16_128x128(), sm90_f16_128x128_groups()),
       sm90_f16_128x96(),
-      sm90_f16_128x64(),
+      with_groups(sm90_f16_128x64(), sm90_f16_128x64_groups()),
       sm90_f16_128x32(),
       sm90_f16_128x16(),
       sm90_f16_64x64(),

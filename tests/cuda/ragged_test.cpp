@@ -77,6 +77,26 @@ TEST_P(Ragged, Rows) {
   }
 }
 
+// Several tiles along either side of a group, whose widths the Hopper kernels even out.
+TEST_P(Ragged, RowsOfSeveralTiles) {
+  for (const Schedule& schedule : schedules()) {
+    for (const bool is_c_transposed : {false, true}) {
+      RaggedCase what{.door = DoorKind::rows,
+                      .types = types(),
+                      .shapes = rows_of(5, 900, 149 * unit(), 20 * unit(), 21),
+                      .is_c_transposed = is_c_transposed,
+                      .beta = is_c_transposed ? 0.0 : 0.5};
+      what.shapes.push_back({8 * 65, 149 * unit(), 20 * unit()});
+      std::int64_t sum = 0;
+      for (const GemmShape& shape : what.shapes) sum += shape.m;
+      what.capacity = (sum + 15) / 16 * 16;
+      expect_right(what, schedule);
+      what.beta = 0;
+      expect_right(what, schedule);
+    }
+  }
+}
+
 TEST_P(Ragged, RowsWithEpilogue) {
   for (const Schedule& schedule : schedules()) {
     const bool is_float = types().c != ElementType::i32;

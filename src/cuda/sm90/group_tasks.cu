@@ -53,6 +53,14 @@ __device__ bool multiplies(const GroupOperands& group, const TaskTemplate& commo
   return common.multiplies && group.k > 0 && has_tiles(group);
 }
 
+__device__ GroupColumns columns_of(const GroupOperands& group, const TaskTemplate& common) {
+  if (group.n <= 0) return {};
+  const auto steps = static_cast<std::int32_t>((group.n + common.load_step - 1) / common.load_step);
+  const std::int32_t across = common.steps_of_block * common.blocks_across;
+  const std::int32_t blocks = (steps + across - 1) / across * common.blocks_across;
+  return {steps / blocks, steps % blocks};
+}
+
 __device__ SizeFault fault_of(const DeviceGroups& groups, const TaskTemplate& common,
                               std::int32_t group) {
   const SizeFault fault = groups.sizes.fault(group);
@@ -97,6 +105,7 @@ __device__ void write_task(const GroupOperands& group, const void* up, const Tas
   }
   if (lane == 3) {
     to.operands = group;
+    to.columns = columns_of(group, common);
     to.multiplies = reads;
     to.store_by_tma = stores;
   }
@@ -119,8 +128,8 @@ __global__ void __launch_bounds__(kPrologueThreads)
   ptx::let_next_kernel_start();
   ptx::wait_for_previous_kernel();
   if (blockIdx.x == 0) {
-    make_line(prologue,
-              [&](std::int32_t group) { return fault_of(prologue.groups, common, group); });
+    make_line<true>(prologue,
+                    [&](std::int32_t group) { return fault_of(prologue.groups, common, group); });
     return;
   }
   const int warp = static_cast<int>(threadIdx.x) / 32;
