@@ -242,37 +242,30 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
 
   // Rows of an average group.
   constexpr std::int64_t kLeastRows = 4;
-  constexpr std::int64_t kFewRows = 24;
+  constexpr std::int64_t kFewRows = 32;
   constexpr std::int64_t kManyRows = 96;
-  constexpr std::int64_t kMostRows = 512;
-  constexpr std::int64_t kShortK = 2048;
-  const std::int64_t pairs = machine.workers / 2;
+  constexpr std::int64_t kShortK = 1024;
   std::int64_t rows = 0;
   for (const GemmShape& shape : problem.groups) rows += shape.m;
   const std::int64_t mean = rows / static_cast<std::int64_t>(problem.groups.size());
-  const GemmShape& shape = problem.groups.front();
-  const std::int64_t tiles_of_one_group = ceil_div(rows, 128) * ceil_div(shape.n, 128);
-  const bool has_waves = mean >= kManyRows && tiles_of(problem.groups, 256, 256) >= 4 * pairs;
-  const bool is_short = shape.k <= kShortK && mean < kMostRows;
+  const std::int64_t k = problem.groups.front().k;
 
-  // Weights that stream past few rows want many of their bytes on the way: narrow tiles have the
-  // most stages. A short k ends before a swapped tile's claim and store are paid for.
-  const bool trims = has_waves && !is_short;
-  const std::string name = "sm90_" + std::string(name_of(problem.types.a)) +
-                           (mean <= kLeastRows                      ? "_32x128x64_swapped"
-                            : mean <= kFewRows                      ? "_64x128x64_swapped"
-                            : trims                                 ? "_256x128x64_swapped_1x2"
-                            : tiles_of_one_group <= machine.workers ? "_128x128x64"
-                            : has_waves                             ? "_128x256x64"
-                                                                    : "_128x256x64_1x2");
+  // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
+  // stream past few rows want many of their bytes on the way: narrow tiles have the most stages.
+  // With a short k a tile is soon done, and many narrow ones cost more than wide ones.
+  const std::string name =
+      "sm90_" + std::string(name_of(problem.types.a)) +
+      (mean >= kManyRows                                        ? "_256x128x64_swapped_1x2"
+       : mean > kFewRows || (mean > kLeastRows && k <= kShortK) ? "_128x128x64_swapped"
+                                                                : "_64x128x64_swapped_1x2");
   const KernelEntry* const kernel = find_kernel(name);
   if (kernel == nullptr || why_not(*kernel, problem, machine)) return options;
   options.kernel = name;
   // So few tiles that their k has to be shared out: the model's choice.
-  if (tiles_of(problem.groups, 128, 128) < pairs) return options;
+  if (tiles_of(problem.groups, 128, 128) < machine.workers / 2) return options;
   options.schedule = ScheduleKind::data_parallel;
   // Tokens of one weight's tile one after another: it is read from memory once.
-  if (trims) options.order = TileOrderChoice{};
+  options.order = TileOrderChoice{};
   return options;
 }
 
