@@ -20,6 +20,8 @@ struct CudaBenchmarkOptions {
   GemmTypes types = {ElementType::bf16, ElementType::bf16, ElementType::bf16};
   bool a_column_major = false;
   bool b_column_major = false;
+  double beta = 0;
+  Epilogue epilogue;  // its bias is one value per column of C, in C's type
   int repeats = 15;
   bool cold = true;
   bool peer = true;          // measure cuBLASLt
@@ -27,7 +29,7 @@ struct CudaBenchmarkOptions {
   int peer_choices = 8;      // of its heuristic
   PlanOptions plan;          // what to force on the planner
   bool sweep = false;        // also measure every kernel under every schedule that it might use
-  int sweep_repeats = 5;
+  int sweep_repeats = 3;     // of those that come near the fastest
 };
 
 // One of our kernels under one schedule, as measured by a sweep.
@@ -51,6 +53,7 @@ struct CudaCaseResult {
   double gemm_seconds = 0;           // of the host, until gemm() returns, its plan cached
   ClockReading clocks;
   std::vector<SweptPlan> sweep;
+  Sample ours_in_sweep;  // the chosen plan, timed beside the sweep's best
 };
 
 // Ratios of the peer's time to ours: above 1 we are faster.
@@ -60,8 +63,10 @@ struct CudaSummary {
   double over_best = 0;
   double worst = 0;  // against the first choice
   std::string worst_case;
-  double cost_error = 0;        // median |predicted / measured − 1|
-  double regret = 0;            // mean of ours / best of the sweep − 1; 0 without a sweep
+  double cost_error = 0;  // median |predicted / measured − 1|
+  double regret = 0;      // means of regret_of; 0 without a sweep
+  double median_regret = 0;
+  double worst_regret = 0;
   double planning_seconds = 0;  // medians
   double run_seconds = 0;
   double gemm_seconds = 0;
@@ -83,6 +88,9 @@ class CudaBenchmark {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// The chosen plan's time over the sweep's best, less 1.
+double regret_of(const CudaCaseResult& result);
 
 CudaSummary summarize(const std::vector<CudaCaseResult>& results);
 

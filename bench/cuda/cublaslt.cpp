@@ -90,14 +90,13 @@ namespace {
 template <class Library>
 class ColumnMajorProduct : public CublasLt::Product {
  public:
-  ColumnMajorProduct(const Library& library, const Operands& operands, int choices)
-      : library_(library), operands_(operands) {
-    const GemmTypes types{operands.a.type, operands.b.type, operands.c.type};
-    const ElementType accumulator = accumulator_of(types);
-    const cublasComputeType_t compute = accumulator == ElementType::f64   ? CUBLAS_COMPUTE_64F
-                                        : accumulator == ElementType::i32 ? CUBLAS_COMPUTE_32I
-                                                                          : CUBLAS_COMPUTE_32F;
-    check(library.create_description(&description_, compute, data_type(accumulator)),
+  ColumnMajorProduct(const Library& library, const Operands& operands, int choices, double beta,
+                     const Epilogue& epilogue)
+      : library_(library), operands_(operands), beta_(accumulator(), beta) {
+    const cublasComputeType_t compute = accumulator() == ElementType::f64   ? CUBLAS_COMPUTE_64F
+                                        : accumulator() == ElementType::i32 ? CUBLAS_COMPUTE_32I
+                                                                            : CUBLAS_COMPUTE_32F;
+    check(library.create_description(&description_, compute, data_type(accumulator())),
           "describing the product");
     const auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool yes) {
       const cublasOperation_t operation = yes ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -106,6 +105,7 @@ class ColumnMajorProduct : public CublasLt::Product {
     };
     transpose(CUBLASLT_MATMUL_DESC_TRANSA, operands.b.col_stride != 1);
     transpose(CUBLASLT_MATMUL_DESC_TRANSB, operands.a.col_stride != 1);
+    describe(epilogue);
     first_ = layout(operands.b);
     second_ = layout(operands.a);
     output_ = layout(operands.c);
@@ -126,7 +126,7 @@ class ColumnMajorProduct : public CublasLt::Product {
   void run(int choice, cudaStream_t stream) const override {
     const cublasLtMatmulHeuristicResult_t& chosen = found_[static_cast<std::size_t>(choice)];
     check(library_.matmul(library_.handle, description_, &one_, operands_.b.data, first_,
-                          operands_.a.data, second_, &zero_, operands_.c.data, output_,
+                          operands_.a.data, second_, &beta_, operands_.c.data, output_,
                           operands_.c.data, output_, &chosen.algo, library_.workspace.data(),
                           library_.workspace.size(), stream),
           "cublasLtMatmul");
@@ -135,11 +135,11 @@ class ColumnMajorProduct : public CublasLt::Product {
  private:
   // One of alpha and beta, in whichever type the product computes.
   struct Scalar {
-    explicit Scalar(ElementType type, int value) {
+    explicit Scalar(ElementType type, double value) {
       if (type == ElementType::f64) {
         bits.f64 = value;
       } else if (type == ElementType::i32) {
-        bits.i32 = value;
+        bits.i32 = static_cast<std::int32_t>(value);
       } else {
         bits.f32 = static_cast<float>(value);
       }
@@ -150,6 +150,29 @@ class ColumnMajorProduct : public CublasLt::Product {
       std::int32_t i32;
     } bits;
   };
+
+  ElementType accumulator() const {
+    return accumulator_of({operands_.a.type, operands_.b.type, operands_.c.type});
+  }
+
+  void describe(const Epilogue& epilogue) {
+    if (epilogue == Epilogue{}) return;
+    const bool has_bias = epilogue.bias != BiasAxis::none;
+    const bool is_gelu = epilogue.activation == Activation::gelu_tanh;
+    const bool is_relu = epilogue.activation == Activation::relu;
+    const cublasLtEpilogue_t kind =
+        is_gelu   ? has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU
+        : is_relu ? has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU
+                  : CUBLASLT_EPILOGUE_BIAS;
+    const auto set = [&](cublasLtMatmulDescAttributes_t which, const auto& value) {
+      check(library_.describe(description_, which, &value, sizeof value),
+            "describing the epilogue");
+    };
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, kind);
+    if (!has_bias) return;
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands_.bias.data);
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(operands_.bias.type));
+  }
 
   // A row-major matrix is its transpose's column-major one.
   cublasLtMatrixLayout_t layout(const ConstMatrixView& view) const {
@@ -183,8 +206,8 @@ class ColumnMajorProduct : public CublasLt::Product {
 
   const Library& library_;
   Operands operands_;
-  Scalar one_{accumulator_of({operands_.a.type, operands_.b.type, operands_.c.type}), 1};
-  Scalar zero_{accumulator_of({operands_.a.type, operands_.b.type, operands_.c.type}), 0};
+  Scalar one_{accumulator(), 1};
+  Scalar beta_;
   cublasLtMatmulDesc_t description_ = nullptr;
   cublasLtMatrixLayout_t first_ = nullptr;
   cublasLtMatrixLayout_t second_ = nullptr;
@@ -207,8 +230,10 @@ std::string CublasLt::version() const {
          std::to_string(number % 100);
 }
 
-std::unique_ptr<CublasLt::Product> CublasLt::prepare(const Operands& operands, int choices) const {
-  return std::make_unique<ColumnMajorProduct<Library>>(*library_, operands, choices);
+std::unique_ptr<CublasLt::Product> CublasLt::prepare(const Operands& operands, int choices,
+                                                     double beta, const Epilogue& epilogue) const {
+  return std::make_unique<ColumnMajorProduct<Library>>(*library_, operands, choices, beta,
+                                                       epilogue);
 }
 
 }  // namespace tessera::bench

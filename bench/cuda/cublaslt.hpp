@@ -24,9 +24,11 @@ class CublasLt {
   std::string path() const;
   std::string version() const;
 
-  // A product prepared for C ← A·B, with the heuristic's choices, its favourite first.
+  // A product prepared for C ← activation(A·B + beta·C + bias), with the heuristic's choices, its
+  // favourite first. Of activations it has ReLU and GELU by tanh.
   class Product;
-  std::unique_ptr<Product> prepare(const Operands& operands, int choices) const;
+  std::unique_ptr<Product> prepare(const Operands& operands, int choices, double beta = 0,
+                                   const Epilogue& epilogue = {}) const;
 
  private:
   struct Library;

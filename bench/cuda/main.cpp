@@ -23,6 +23,8 @@ struct Options {
   std::string type = "bf16";
   std::string output_type;
   std::string layout = "nn";
+  std::string activation = "none";
+  bool bias = false;
   std::string schedule;
   std::string kernel;
   std::string order;
@@ -59,6 +61,8 @@ void resolve(Options& options) {
   }
   benchmark.a_column_major = options.layout.at(0) == 't';
   benchmark.b_column_major = options.layout.at(1) == 't';
+  benchmark.epilogue.bias = options.bias ? BiasAxis::column : BiasAxis::none;
+  benchmark.epilogue.activation = activation_from_name(options.activation);
   benchmark.cold = !options.warm;
   benchmark.peer = !options.no_peer;
   PlanOptions& plan = benchmark.plan;
@@ -103,6 +107,11 @@ int main(int argc, char** argv) {
   app.add_option("--layout", options.layout, "nn, nt, tn or tt: which operands are column-major")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}))
       ->capture_default_str();
+  app.add_option("--beta", options.benchmark.beta, "what of C stays")->capture_default_str();
+  app.add_flag("--bias", options.bias, "add a value to each column of C");
+  app.add_option("--activation", options.activation, "none, relu or gelu_tanh")
+      ->check(CLI::IsMember({"none", "relu", "gelu_tanh"}))
+      ->capture_default_str();
   app.add_option("--repeats", options.benchmark.repeats, "timed runs of each contestant")
       ->capture_default_str();
   app.add_flag("--warm", options.warm, "do not flush the cache between runs");
@@ -113,8 +122,12 @@ int main(int argc, char** argv) {
   app.add_option("--order", options.order, "force a tile order");
   app.add_option("--workers", options.workers, "force the number of workers");
   app.add_option("--splits", options.splits, "force the number of splits");
-  app.add_flag("--sweep", options.benchmark.sweep, "also measure every kernel and schedule");
-  app.add_option("--sweep-repeats", options.benchmark.sweep_repeats, "timed runs of each")
+  app.add_flag("--sweep", options.benchmark.sweep,
+               "also measure every kernel and schedule: each once, the "
+               "near ones again, the best against the choice; "
+               "200 products take about a minute");
+  app.add_option("--sweep-repeats", options.benchmark.sweep_repeats,
+                 "timed runs of those within 1.3 of the fastest")
       ->capture_default_str();
   app.add_option("--commit", options.commit, "what the report says was measured")
       ->capture_default_str();

@@ -41,4 +41,11 @@ std::vector<Operands> CaseMemory::operands(const Case& what, const GemmTypes& ty
   return groups;
 }
 
+void CaseMemory::add_bias(std::vector<Operands>& groups, cudaStream_t stream) {
+  for (Operands& group : groups) {
+    const MatrixView& c = group.c;
+    group.bias = {bias_.random(matrix_bytes(c.type, 1, c.cols), c.type, stream), c.cols, 1, c.type};
+  }
+}
+
 }  // namespace tessera::bench

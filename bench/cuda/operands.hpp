@@ -22,8 +22,11 @@ class CaseMemory {
                                  const CudaLayouts& layouts, OperandArena& output,
                                  cudaStream_t stream);
 
+  // One random value per column of C, in C's type, the same for all products.
+  void add_bias(std::vector<Operands>& groups, cudaStream_t stream);
+
  private:
-  OperandArena a_, b_;
+  OperandArena a_, b_, bias_;
 };
 
 }  // namespace tessera::bench

@@ -53,7 +53,11 @@ json to_json(const CudaCaseResult& result) {
     out["cublaslt_best_choice"] = result.peer_best_choice;
     out["ratio_first"] = result.peer_first->median / result.ours.median;
     out["ratio_best"] = result.peer_best->median / result.ours.median;
-    out["difference"] = *result.difference;
+    if (result.difference) out["difference"] = *result.difference;
+  }
+  if (!result.sweep.empty()) {
+    out["tessera_in_sweep"] = to_json(result.ours_in_sweep);
+    out["regret"] = regret_of(result);
   }
   for (const SweptPlan& plan : result.sweep) {
     out["sweep"].push_back({{"kernel", plan.kernel},
@@ -105,7 +109,7 @@ std::string to_line(const CudaCaseResult& result) {
   if (!result.sweep.empty()) {
     const SweptPlan& best = *std::ranges::min_element(
         result.sweep, {}, [](const SweptPlan& swept) { return swept.measured.median; });
-    plan += format("; best %.3f by ", ours / best.measured.median) + best.kernel + " " +
+    plan += format("; best %.3f by ", 1 + regret_of(result)) + best.kernel + " " +
             std::string(name_of(best.schedule.kind)) + "(" + std::to_string(best.schedule.splits) +
             ")";
   }
@@ -119,12 +123,14 @@ std::string to_text(const CudaSummary& summary) {
   return format(
       "%d products; cuBLASLt's first choice ÷ ours %.3f (geometric mean), its best ÷ ours %.3f; "
       "worst "
-      "%.3f at %s; cost model off by %.0f %% (median); regret %.1f %%; planning %.1f µs, run "
+      "%.3f at %s; cost model off by %.0f %% (median); regret %.1f %% (median %.1f, "
+      "worst %.0f %%); planning %.1f µs, run "
       "returns "
       "after %.1f µs, gemm with a cached plan after %.1f µs",
       summary.cases, summary.over_first, summary.over_best, summary.worst,
       summary.worst_case.c_str(), 100 * summary.cost_error, 100 * summary.regret,
-      1e6 * summary.planning_seconds, 1e6 * summary.run_seconds, 1e6 * summary.gemm_seconds);
+      100 * summary.median_regret, 100 * summary.worst_regret, 1e6 * summary.planning_seconds,
+      1e6 * summary.run_seconds, 1e6 * summary.gemm_seconds);
 }
 
 std::string cuda_report_json(const CudaBenchmark& benchmark, const CudaBenchmarkOptions& options,
@@ -147,6 +153,9 @@ std::string cuda_report_json(const CudaBenchmark& benchmark, const CudaBenchmark
                          {"c", name_of(options.types.c)},
                          {"a_column_major", options.a_column_major},
                          {"b_column_major", options.b_column_major},
+                         {"beta", options.beta},
+                         {"bias", name_of(options.epilogue.bias)},
+                         {"activation", name_of(options.epilogue.activation)},
                          {"repeats", options.repeats},
                          {"cold_cache", options.cold},
                          {"fill", "standard normal"}}},
@@ -158,6 +167,8 @@ std::string cuda_report_json(const CudaBenchmark& benchmark, const CudaBenchmark
                          {"worst_case", summary.worst_case},
                          {"median_cost_error", summary.cost_error},
                          {"mean_regret", summary.regret},
+                         {"median_regret", summary.median_regret},
+                         {"worst_regret", summary.worst_regret},
                          {"planning_seconds", summary.planning_seconds},
                          {"run_return_seconds", summary.run_seconds},
                          {"gemm_return_seconds", summary.gemm_seconds}}},
