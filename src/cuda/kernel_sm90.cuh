@@ -30,6 +30,7 @@
 #include "cuda/sm90_config.hpp"
 #include "cuda/sm90_epilogue.cuh"
 #include "cuda/sm90_recorder.cuh"
+#include "cuda/sm90_store_lines.cuh"
 
 namespace tessera::cuda {
 
@@ -371,25 +372,19 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   };
 
   const auto multiply = [&] {
-    // Taken apart from the header only when needed: registers are scarce during the main loop.
+    // Taken apart from the header anew at each use, and so that the compiler does it: registers are
+    // scarce.
     const auto own_fixup_space = [&]() -> FixupSpace {
       const int part = static_cast<int>(cptx::get_sreg_cluster_ctarank()) * kWarpgroups +
                        ptx::thread_in_block() / kWarpgroupThreads;
-      return {static_cast<std::byte*>(header.fixup.slots) + part * header.fixup_part_bytes,
+      void* const slots = *const_cast<void* const volatile*>(&header.fixup.slots);
+      return {static_cast<std::byte*>(slots) + part * header.fixup_part_bytes,
               header.fixup.counters + part * header.fixup_part_counters,
               header.fixup.counters_per_level};
     };
-    // Looked up once for a tile, or anew at each use: the one or the other costs the compiler a
-    // register that it does not have, and for which width is its secret.
-    const auto fixup_space = [&] {
-      if constexpr (kColumns == 256) {
-        return own_fixup_space;
-      } else {
-        return [space = own_fixup_space()] { return space; };
-      }
-    };
     const auto any_of_warpgroup = [&](bool mine) {
-      return ptx::barrier_any<kWarpgroupThreads>(1 + warpgroup, mine);
+      return ptx::barrier_any<kWarpgroupThreads>(1 + ptx::thread_in_block() / kWarpgroupThreads,
+                                                 mine);
     };
     using DescriptorA =
         ptx::MatrixDescriptor<kA.swizzle_bytes(), kA.slab_bytes(), kA.descriptor_stride()>;
@@ -446,7 +441,21 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       accumulate.template operator()<kWidth>(iterations);
     };
 
+    // Of the previous C, while the tile is multiplied.
+    const auto ask_for_c = [&](const WorkItem& item) {
+      const Task task = task_of(header, item);
+      const int thread = ptx::thread_in_block();
+      const Place place = place_in_cluster(header.shares);
+      const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
+      const std::int64_t tile_col = item.tile_n * header.shares.cluster_cols + place.col;
+      prefetch_c<kConfig>(header.epilogue, task.operands,
+                          tile_row * kBlock.rows + thread / 32 * kWarpRows, tile_col * kBlock.cols,
+                          thread % 32);
+    };
+
     const auto finish = [&](const WorkItem& item) {
+      // Its own, not the kernel's: addresses are not kept across the main loop.
+      const int warp = ptx::thread_in_block() / 32;
       const Task task = task_of(header, item);
       const Place place = place_in_cluster(header.shares);
       const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
@@ -469,9 +478,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
           // The tile before may have left by TMA, which still reads the staging memory.
           if (tile.lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
           ptx::barrier_wait<kWarpgroupThreads>(1 + warp / 4);
-          GroupOperands operands = task.operands;
-          if constexpr (kIsGrouped) operands.n = tile.col + columns.count;
-          store_by_element<kConfig>(sums, header.epilogue, operands, tile);
+          store_by_lines<kConfig>(sums, header.epilogue, task.operands, tile,
+                                  kIsGrouped ? tile.col + columns.count : task.operands.n);
           return;
         }
         see_tensor_map(task.maps.c);
@@ -489,6 +497,9 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     for (const WorkItem& item : items_for_warp(shared)) {
       ptx::forget_registers(sums);
       const Task task = task_of(header, item);
+      if constexpr (!kIsGrouped) {
+        if (header.epilogue.beta != 0 && item.is_whole_tile()) ask_for_c(item);
+      }
       if (task.multiplies) {
         const int iterations = item.k_end - item.k_begin;
         if constexpr (kIsGrouped) {
@@ -504,7 +515,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         for (float& sum : sums) sum = 0;
       }
       if (item.is_whole_tile() ||
-          fix_up<kWarpgroupThreads, kPiecesInFlight>(item, fixup_space(), sums,
+          fix_up<kWarpgroupThreads, kPiecesInFlight>(item, own_fixup_space, sums,
                                                      ptx::thread_in_block() % kWarpgroupThreads,
                                                      any_of_warpgroup)) {
         finish(item);

@@ -150,21 +150,26 @@ class AnnouncedItems {
   class Iterator {
    public:
     __device__ explicit Iterator(Storage& shared) : shared_(shared) {
-      wait_until_full(shared_.item_full, at_);
+      wait_until_full(shared_.item_full, at());
     }
-    __device__ const WorkItem& operator*() const { return shared_.items[at_.slot]; }
+    __device__ const WorkItem& operator*() const { return shared_.items[at().slot]; }
     __device__ Iterator& operator++() {
       if constexpr (kWarp) __syncwarp();
-      if (!kWarp || threadIdx.x % 32 == 0) arrive(shared_.item_empty[at_.slot]);
-      at_.advance();
-      wait_until_full(shared_.item_full, at_);
+      if (!kWarp || threadIdx.x % 32 == 0) arrive(shared_.item_empty[at().slot]);
+      ++passed_;
+      wait_until_full(shared_.item_full, at());
       return *this;
     }
-    __device__ bool operator!=(End) const { return shared_.items[at_.slot].peers != kNoPeers; }
+    __device__ bool operator!=(End) const { return shared_.items[at().slot].peers != kNoPeers; }
 
    private:
+    // A cursor in one register.
+    __device__ RingCursor<kDispatchDepth> at() const {
+      return {static_cast<int>(passed_ % kDispatchDepth), passed_ / kDispatchDepth % 2};
+    }
+
     Storage& shared_;
-    RingCursor<kDispatchDepth> at_;
+    std::uint32_t passed_ = 0;
   };
 
   __device__ Iterator begin() const { return Iterator(shared_); }

@@ -1,5 +1,5 @@
 // How a warp's share of a finished tile, 16 rows in wgmma's register layout, reaches C through
-// staging memory.
+// staging memory: in boxes by TMA. sm90_store_lines.cuh has the way for what cannot go so.
 #pragma once
 
 #include <cstddef>
@@ -221,62 +221,6 @@ __device__ void store_gated(float (&sums)[kConfig.sums_per_thread()], Activation
     // The next columns' sums move to the front, so that one copy of this loop's code serves all.
 #pragma unroll
     for (int i = 0; i + 2 * kSums < kConfig.sums_per_thread(); ++i) sums[i] = sums[i + 2 * kSums];
-  }
-}
-
-// Everything else: any type, stride and alignment of C, beta, bias and activation. Some columns at
-// a time go through staging as floats, so that lanes read and write C along its dense side.
-template <Sm90Config kConfig>
-__device__ void store_by_element(float (&sums)[kConfig.sums_per_thread()],
-                                 const EpilogueArguments& epilogue, const GroupOperands& group,
-                                 const WarpTile& tile) {
-  constexpr int kColumns = kConfig.block.cols;
-  constexpr int kMost = kConfig.staging_bytes() / (kWarpRows * static_cast<int>(sizeof(float)));
-  constexpr int kChunk = kColumns % 64 == 0 && kMost >= 64   ? 64
-                         : kColumns % 32 == 0 && kMost >= 32 ? 32
-                                                             : 16;
-  constexpr int kSumsPerChunk = kChunk / 2;
-  const EpilogueScalars<float> scalars(epilogue);
-  const bool dense_rows = group.c_col_stride == 1;
-  auto* const staged = reinterpret_cast<float*>(tile.staging);
-  // Pairs of columns are permuted within a row, so that both directions avoid bank conflicts.
-  const auto place = [](int row, int pair) {
-    return row * kChunk + ((pair ^ (row % 8 * 4)) % (kChunk / 2)) * 2;
-  };
-
-#pragma unroll 1
-  for (int chunk = 0; chunk < kColumns / kChunk; ++chunk) {
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < kChunk / 8; ++i) {
-      const int row = tile.lane / 4;
-      const int pair = i * 4 + tile.lane % 4;
-      *reinterpret_cast<float2*>(staged + place(row, pair)) =
-          make_float2(sums[4 * i], sums[4 * i + 1]);
-      *reinterpret_cast<float2*>(staged + place(row + 8, pair)) =
-          make_float2(sums[4 * i + 2], sums[4 * i + 3]);
-    }
-    __syncwarp();
-
-#pragma unroll 4
-    for (int i = tile.lane; i < kWarpRows * kChunk; i += 32) {
-      const int r = dense_rows ? i / kChunk : i % kWarpRows;
-      const int c = dense_rows ? i % kChunk : i / kWarpRows;
-      const std::int64_t row = tile.row + r;
-      const std::int64_t col = tile.col + chunk * kChunk + c;
-      if (row >= group.m || col >= group.n) continue;
-      const std::int64_t at = row * group.c_row_stride + col * group.c_col_stride;
-      float value = scalars.alpha * staged[place(r, c / 2) + c % 2];
-      if (scalars.reads_c) {
-        value += scalars.beta * load_element<float>(group.c, at, epilogue.c_type);
-      }
-      value += bias_at<float>(epilogue, group, row, col);
-      store_element(group.c, at, epilogue.c_type, activate(epilogue.activation, value));
-    }
-
-    // The next chunk's sums move to the front, so that one copy of this loop's code serves all.
-#pragma unroll
-    for (int i = 0; i + kSumsPerChunk < kColumns / 2; ++i) sums[i] = sums[i + kSumsPerChunk];
   }
 }
 

@@ -174,9 +174,10 @@ TEST_P(Kernels, IntegersAreExact) {
   EXPECT_GT(judged_, 0);
 }
 
-// Odd paddings, misaligned bases and matrices without a unit stride: what only ordinary loads take.
+// Odd paddings, misaligned bases and matrices without a unit stride: what ordinary loads take, and
+// the Hopper kernels after copying.
 TEST_P(Kernels, AnyStridesAndAlignment) {
-  if (kernel().needs_tma) GTEST_SKIP() << "needs operands aligned to 16 bytes";
+  const int products = kernel().needs_tma ? 60 : 300;
   std::mt19937_64 random(11);
   const auto all = schedules(processors_);
   const auto below = [&](std::int64_t bound) {
@@ -189,7 +190,7 @@ TEST_P(Kernels, AnyStridesAndAlignment) {
                         .step = below(4) == 0 ? 3 : 1,
                         .offset = below(3) == 0 ? below(9) : 0};
   };
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < products; ++i) {
     const auto types = output_types(kernel());
     const ElementType c =
         types[static_cast<std::size_t>(below(static_cast<std::int64_t>(types.size())))];
@@ -202,7 +203,45 @@ TEST_P(Kernels, AnyStridesAndAlignment) {
                            .seed = static_cast<std::uint64_t>(i + 1)};
     expect_right(what, all[static_cast<std::size_t>(below(static_cast<std::int64_t>(all.size())))]);
   }
-  EXPECT_EQ(judged_, 300);
+  EXPECT_EQ(judged_, products);
+}
+
+// C by vectors and by elements, along both sides, with everything that its epilogue may hold; rows
+// that begin anywhere, and tiles that reach over the edge by 1 to 4 elements.
+TEST_P(Kernels, EveryWayToC) {
+  const TileConfig& tile = kernel().tile;
+  const auto all = schedules(processors_);
+  const bool whole = is_integer(kernel());
+  int turn = 0;
+  for (const ElementType c : output_types(kernel())) {
+    for (const std::int64_t edge : {1, 2, 3, 4, 8, 20}) {
+      for (const std::int64_t padding : {0, 1, 2, 3, 4, 8}) {
+        for (const bool column_major : {false, true}) {
+          const GemmTypes types{kernel().a, kernel().b, c};
+          const std::int64_t other = turn % 3 * 5;
+          ProductCase what{
+              .types = types,
+              .shape = {tile.block_m + (column_major ? edge : other),
+                        tile.block_n + (column_major ? other : edge), 2 * tile.block_k},
+              .alpha = 2,
+              .beta = static_cast<double>(turn % 2),
+              .epilogue = {static_cast<BiasAxis>(turn % 5 % 3), turn % 7 > 1 ? Activation::none
+                                                                : whole      ? Activation::relu
+                                                                : turn % 7 > 0
+                                                                    ? Activation::gelu_tanh
+                                                                    : Activation::silu},
+              .bias_stride = 1 + turn / 2 % 2,
+              .seed = static_cast<std::uint64_t>(turn + 1)};
+          what.a = aligned(types.a, what.shape.m, what.shape.k, false);
+          what.b = aligned(types.b, what.shape.k, what.shape.n, turn % 2 == 0);
+          what.c = {.column_major = column_major, .padding = padding, .offset = turn % 11 / 8};
+          expect_right(what, all[static_cast<std::size_t>(turn) % all.size()]);
+          ++turn;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(judged_, turn);
 }
 
 // A few small products under every schedule: short enough for compute-sanitizer.
