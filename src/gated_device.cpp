@@ -142,7 +142,10 @@ bool run_in_one_go(const Door& door, const ConstBatchView& up, Activation activa
   const Machine& machine = machine_of_calls(options.device);
   const KernelEntry* const kernel = find_kernel(cuda::gated_kernel_name(door.a.type));
   DeviceProducts device = device_products(door, 1, 0, {BiasAxis::none, activation});
-  if (kernel == nullptr || why_not(*kernel, device.problem, machine)) return false;
+  if (kernel == nullptr || why_not(*kernel, device.problem, machine) ||
+      why_not_in_place(*kernel, device.problem)) {
+    return false;
+  }
   device.groups.up = device.groups.b;
   device.groups.up.base = up.data;
 

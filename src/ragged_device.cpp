@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -227,6 +228,13 @@ std::int64_t tiles_of(const std::vector<GemmShape>& shapes, std::int64_t rows, s
   return tiles;
 }
 
+// Operands of which the host knows neither sizes nor places are never copied.
+std::optional<std::string> why_not_where_it_lies(const KernelEntry& kernel, const Problem& problem,
+                                                 const Machine& machine) {
+  if (auto reason = why_not(kernel, problem, machine)) return reason;
+  return why_not_in_place(kernel, problem);
+}
+
 // The kernel and schedule that the caller leaves open, for groups of rows. The model weighs how
 // many waves a tile's shape leaves, which sizes that nobody knows upset: all rows may be in one
 // group, or spread over all. Measured over skewed groups, these do best, or within a few percent
@@ -259,7 +267,7 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
        : mean > kFewRows || (mean > kLeastRows && k <= kShortK) ? "_128x128x64_swapped"
                                                                 : "_64x128x64_swapped_1x2");
   const KernelEntry* const kernel = find_kernel(name);
-  if (kernel == nullptr || why_not(*kernel, problem, machine)) return options;
+  if (kernel == nullptr || why_not_where_it_lies(*kernel, problem, machine)) return options;
   options.kernel = name;
   // So few tiles that their k has to be shared out: the model's choice.
   if (tiles_of(problem.groups, 128, 128) < machine.workers / 2) return options;
@@ -280,7 +288,8 @@ Plan with_all_workers(Plan plan, const PlanOptions& asked) {
 Plan plan_for(const DeviceProducts& products, const Machine& machine, const PlanOptions& asked) {
   Problem problem = products.problem;
   problem.groups = likely_shapes(products.groups.sizes, asked.batch_invariant);
-  const PlanOptions options = with_robust_tiles(asked, problem, products, machine);
+  PlanOptions options = with_robust_tiles(asked, problem, products, machine);
+  options.allow_copies = false;
   Plan plan = make_plan(problem, machine, options);
   const bool is_free = !options.schedule && !options.splits && !options.batch_invariant;
   if (!is_free || plan.schedule.kind != ScheduleKind::split_k) {
@@ -329,7 +338,7 @@ void check_fits(const Plan& plan, const DeviceProducts& products) {
   }
   const KernelEntry* const kernel = find_kernel(plan.kernel);
   if (kernel == nullptr) return;
-  if (const auto objection = why_not(*kernel, given, plan.machine)) {
+  if (const auto objection = why_not_where_it_lies(*kernel, given, plan.machine)) {
     refuse("operands", "suit the plan's kernel", *objection);
   }
 }

@@ -79,6 +79,9 @@ struct PlanOptions {
   // A row of C does not change a bit when m, other rows or other groups change.
   bool batch_invariant = false;
   bool keep_others = false;  // fill Plan::others
+  // GPU: a kernel may work on copies, in the workspace, of operands that it cannot read where they
+  // lie. Never so with batch_invariant, nor where sizes stand in device memory.
+  bool allow_copies = true;
 };
 
 // Pure: the same arguments give the same plan, anywhere. Throws Error(invalid_argument) or, where

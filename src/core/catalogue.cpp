@@ -13,13 +13,11 @@ constexpr std::array<std::string_view, 6> kCpuArchitectures = {
     "scalar", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx"};
 constexpr std::array<std::string_view, 2> kGpuArchitectures = {"sm_80", "sm_90"};
 
-// What the tensor memory accelerator asks: 16-byte alignment of the base and of the outer stride,
-// and one dense dimension.
 std::optional<std::string> why_not_tma(std::string_view operand, const OperandLayout& layout) {
   if (layout.major == Major::general) {
     return std::string(operand) + " has no unit stride, which TMA needs";
   }
-  if (layout.alignment < 16) {
+  if (!suits_tma(layout)) {
     return std::string(operand) + " is aligned to " + std::to_string(layout.alignment) +
            " bytes; TMA needs base and stride aligned to 16";
   }
@@ -64,11 +62,17 @@ std::optional<std::string> why_not(const KernelEntry& kernel, const Problem& pro
     return "needs " + std::string(kernel.architecture) + "; the machine has " +
            machine.architecture;
   }
-  if (kernel.needs_tma) {
-    if (auto reason = why_not_tma("A", problem.a)) return reason;
-    if (auto reason = why_not_tma("B", problem.b)) return reason;
-  }
   return std::nullopt;
+}
+
+bool suits_tma(const OperandLayout& layout) {
+  return layout.major != Major::general && layout.alignment >= 16;
+}
+
+std::optional<std::string> why_not_in_place(const KernelEntry& kernel, const Problem& problem) {
+  if (!kernel.needs_tma) return std::nullopt;
+  if (auto reason = why_not_tma("A", problem.a)) return reason;
+  return why_not_tma("B", problem.b);
 }
 
 }  // namespace tessera

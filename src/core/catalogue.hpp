@@ -30,7 +30,7 @@ struct KernelEntry {
   ElementType b = ElementType::f32;
   // GPU: complete. CPU: mr and nr; the planner chooses the blocks, which any multiple may be.
   TileConfig tile;
-  bool needs_tma = false;    // A, B and C must satisfy the tensor memory accelerator
+  bool needs_tma = false;    // reads A and B, or copies of them, by the tensor memory accelerator
   std::string_view wins_at;  // what it is here for
   // GPU: shared memory of a block beside its stages (plan/scratchpad.hpp adds them up).
   std::int64_t epilogue_bytes = 0;
@@ -57,6 +57,14 @@ const KernelEntry* find_kernel(std::string_view name);
 // the only statement of these constraints.
 std::optional<std::string> why_not(const KernelEntry& kernel, const Problem& problem,
                                    const Machine& machine);
+
+// What the tensor memory accelerator asks of an operand: 16-byte alignment of the base and of the
+// outer stride, and one dense dimension.
+bool suits_tma(const OperandLayout& layout);
+
+// Likewise why a kernel cannot read a problem's operands where they lie, but from copies alone
+// (core/operand_copies.hpp).
+std::optional<std::string> why_not_in_place(const KernelEntry& kernel, const Problem& problem);
 
 // Whether code for `needed` runs on `available` ("avx2" on "avx512": yes).
 bool architecture_runs(std::string_view available, std::string_view needed);

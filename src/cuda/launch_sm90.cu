@@ -4,18 +4,21 @@
 #include <vector>
 
 #include "cuda/launch_trace.hpp"
+#include "cuda/operand_copies.hpp"
 #include "cuda/sm90_launch.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
 namespace {
 
-WorkspaceLayout workspace_of(const Sm90Launch& launch, const Partition& partition,
+WorkspaceLayout workspace_of(const Plan& plan, const Sm90Launch& launch, const Partition& partition,
                              std::int64_t tiles) {
   const std::size_t groups = launch.shapes.size();
   const std::size_t group_bytes =
       groups > 1 ? groups * (sizeof(Sm90Task) + sizeof(GroupExtent)) : 0;
-  return sm90_layout(launch, partition, tiles, group_bytes);
+  WorkspaceLayout layout = sm90_layout(launch, partition, tiles, group_bytes);
+  add_copies(layout, copy_bytes(plan));
+  return layout;
 }
 
 void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* operand) {
@@ -84,7 +87,7 @@ std::vector<Operands> in_kernel_orientation(std::span<const Operands> groups, bo
 WorkspaceLayout sm90_workspace(const Plan& plan) {
   const Sm90Launch launch = resolve(plan);
   const HostIterationSpace space(launch.shapes, launch.tile);
-  return workspace_of(launch, make_partition(plan.schedule, space), space.space().tiles);
+  return workspace_of(plan, launch, make_partition(plan.schedule, space), space.space().tiles);
 }
 
 void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
@@ -94,12 +97,21 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   if (space.tiles == 0) return;
 
   const Problem& problem = plan.problem;
-  const std::vector<Operands> products = in_kernel_orientation(groups, launch.transposed);
   const cudaStream_t stream = stream_of(options);
+  const Partition partition = make_partition(plan.schedule, space);
+  const WorkspaceLayout layout = workspace_of(plan, launch, partition, space.tiles);
+  std::byte* const workspace = workspace_for(layout, options);
+  std::vector<Operands> products;
+  if (layout.copies_offset > 0 && problem.alpha != 0) {
+    products = copy_operands(plan, groups, workspace + layout.copies_offset, stream);
+    products = in_kernel_orientation(products, launch.transposed);
+  } else {
+    products = in_kernel_orientation(groups, launch.transposed);
+  }
 
   Sm90Arguments arguments;
   Sm90Header& header = arguments.header;
-  header.partition = make_partition(plan.schedule, space);
+  header.partition = partition;
   header.group_count = space.group_count;
   header.tiles = space.tiles;
   header.iterations = space.iterations;
@@ -107,8 +119,6 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   header.epilogue = epilogue_of(problem, products[0].bias.type);
   header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
 
-  const WorkspaceLayout layout = workspace_of(launch, header.partition, space.tiles);
-  std::byte* const workspace = workspace_for(layout, options);
   fill_header(header, launch, layout, workspace);
 
   if (products.size() == 1) {

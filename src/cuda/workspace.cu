@@ -1,5 +1,6 @@
 #include "cuda/workspace.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
@@ -58,6 +59,12 @@ WorkspaceLayout workspace_layout(const Partition& partition, std::int64_t tiles,
   const std::size_t end = layout.groups_offset + group_bytes;
   layout.bytes = end > WorkspaceLayout::kCounterBytes ? round_up(end, kAlignment) : 0;
   return layout;
+}
+
+void add_copies(WorkspaceLayout& layout, std::size_t bytes) {
+  if (bytes == 0) return;
+  layout.copies_offset = std::max(layout.bytes, WorkspaceLayout::kCounterBytes);
+  layout.bytes = layout.copies_offset + round_up(bytes, kAlignment);
 }
 
 std::byte* library_workspace(cudaStream_t stream, std::size_t bytes) {

@@ -1,4 +1,5 @@
-// The workspace of a launch: counters and slots of the fix-up, and the records of grouped products.
+// The workspace of a launch: counters and slots of the fix-up, the records of grouped products, and
+// copies of operands.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -29,6 +30,7 @@ struct WorkspaceLayout {
   std::size_t slot_bytes_per_part = 0;  // all slots of one part
   std::size_t slots_offset = kCounterBytes;
   std::size_t groups_offset = kCounterBytes;
+  std::size_t copies_offset = 0;  // 0: there are none
   std::size_t bytes = 0;  // 0: the launch needs no workspace
 };
 
@@ -36,6 +38,9 @@ struct WorkspaceLayout {
 // Throws Error(unsupported) where the partition needs more counters than there are.
 WorkspaceLayout workspace_layout(const Partition& partition, std::int64_t tiles, int parts,
                                  std::size_t slot_bytes, std::size_t group_bytes);
+
+// Makes room for copies of operands behind all else.
+void add_copies(WorkspaceLayout& layout, std::size_t bytes);
 
 // The library's own memory for a device and stream: grows as needed, stays zeroed where it has to
 // be. Throws Error(out_of_memory), also while the stream is being captured and more would be

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/operand_copies.hpp"
 #include "plan/scratchpad.hpp"
 #include "plan/worker_time.hpp"
 #include "schedule/fixup.hpp"
@@ -209,8 +210,8 @@ double fixup_seconds(const TileProfile& profile, const Machine& machine,
 }
 
 // From asking for a block in memory to having it, while the memory is busy. H200, 2026-11: products
-// of one row under tiles with 98 and 164 KB in flight draw 34 and 76 GB/s per SM.
-constexpr double kMemoryLatency = 3e-6;
+// of one row under tiles with 164 KB in flight draw 76 GB/s per SM.
+constexpr double kMemoryLatency = 2.2e-6;
 
 // What one block of threads, or one core, draws from memory.
 double worker_memory_rate(const TileProfile& profile, const Machine& machine) {
@@ -240,6 +241,20 @@ std::int64_t workers_at_once(const TileProfile& profile, const Machine& machine,
                              const Schedule& schedule) {
   return std::max<std::int64_t>(
       1, std::min<std::int64_t>(schedule.workers, machine.workers / profile.blocks_per_worker));
+}
+
+// A kernel before the product's that copies operands: its start, and a pass over them.
+constexpr double kCopyLaunch = 2.5e-6;
+
+double copying_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
+                       const Machine& machine, const KernelEntry* kernel) {
+  const OperandCopies copies = kernel != nullptr ? copies_of(*kernel, problem) : OperandCopies{};
+  if (!copies.any()) return 0;
+  double bytes = 0;
+  for (const ShapeRun& run : runs) {
+    bytes += static_cast<double>(run.count) * bytes_to_copy(copies, problem, run.shape);
+  }
+  return kCopyLaunch + 2 * bytes / machine.memory_bytes_per_second;
 }
 
 // Rows and columns beyond an operand's edge are not fetched.
@@ -275,6 +290,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
   profile.partial_bytes =
       static_cast<double>(accumulator_bytes(tile, problem.types)) / profile.blocks_per_worker;
   if (kernel != nullptr) profile.extra_launch_seconds = kernel->speed.launch_seconds;
+  profile.copying_seconds = copying_seconds(runs, problem, machine, kernel);
   profile.runs.reserve(runs.size());
   const double footprint = footprint_bytes(runs, problem);
   profile.footprint_bytes = footprint;
@@ -287,7 +303,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
     each.grid = {extent.grid_m, extent.grid_n, extent.iterations};
     each.tiles = extent.tiles() * run.count;
     each.time = machine.kind == MachineKind::gpu
-                    ? time_on_gpu(problem, machine, tile, kernel)
+                    ? time_on_gpu(run.shape, problem, machine, tile, kernel)
                     : time_on_cpu(run.shape, each.grid, problem, machine, tile, kernel, footprint);
     const std::int64_t iterations = each.tiles * each.grid.k;
     profile.bytes_in_flight =
@@ -330,6 +346,7 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
   p.memory_bytes = bytes.stream + bytes.units;
   p.cache_bytes = traffic.cache_bytes;
   p.launch = launch_seconds(profile, machine, capacity);
+  p.copying = profile.copying_seconds;
   p.arithmetic = profile.arithmetic_seconds / workers;
   p.packing = profile.packing_seconds / workers;
   p.items = loads.total / workers - p.arithmetic - p.packing;
@@ -337,7 +354,7 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
   p.fixup = fixup_seconds(profile, machine, partition);
   p.memory = std::max(0.0, bytes.stream / rate - streaming) +
              std::max(0.0, bytes.units / rate - (busy - streaming));
-  p.seconds = p.launch + busy + p.fixup + p.memory;
+  p.seconds = p.launch + p.copying + busy + p.fixup + p.memory;
   return p;
 }
 
@@ -351,8 +368,8 @@ double least_seconds(const TileProfile& profile, const Machine& machine, const S
             (machine.cost.tile_seconds + run.grid.k * run.time.iteration(share) + run.time.finish);
   }
   const std::int64_t workers = workers_at_once(profile, machine, schedule);
-  return launch_seconds(profile, machine, workers) + work / static_cast<double>(workers) +
-         fixup_seconds(profile, machine, partition);
+  return launch_seconds(profile, machine, workers) + profile.copying_seconds +
+         work / static_cast<double>(workers) + fixup_seconds(profile, machine, partition);
 }
 
 Cost to_cost(const Prediction& p) {
@@ -360,9 +377,9 @@ Cost to_cost(const Prediction& p) {
   cost.seconds = p.seconds;
   cost.memory_bytes = p.memory_bytes;
   cost.cache_bytes = p.cache_bytes;
-  cost.terms = {{"launch", p.launch}, {"arithmetic", p.arithmetic}, {"packing", p.packing},
-                {"items", p.items},   {"imbalance", p.imbalance},   {"fix-up", p.fixup},
-                {"memory", p.memory}};
+  cost.terms = {{"launch", p.launch},   {"copying", p.copying}, {"arithmetic", p.arithmetic},
+                {"packing", p.packing}, {"items", p.items},     {"imbalance", p.imbalance},
+                {"fix-up", p.fixup},    {"memory", p.memory}};
   std::erase_if(cost.terms, [](const CostTerm& term) { return term.seconds <= 0; });
   return cost;
 }

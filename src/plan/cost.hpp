@@ -2,8 +2,8 @@
 // arithmetic on the Machine's constants; docs/cost_model.md has the formula on one page and what it
 // leaves out.
 //
-//   seconds = launch + Σ over the two regions: max(busiest worker, memory) + fix-up's tail
-//   worker  = a·items + Σ iterations·(max(arithmetic, cache) + c0 + packing) + C written
+//   seconds = launch + copying + Σ over the two regions: max(busiest worker, memory) + fix-up's
+//   tail worker  = a·items + Σ iterations·(max(arithmetic, cache) + c0 + packing) + C written
 //   fix-up  = b·levels + d·bytes·additions         (schedule/fixup.hpp's tree)
 //   memory  = bytes / min(machine's bandwidth, active workers · one worker's bandwidth)
 #pragma once
@@ -40,6 +40,7 @@ struct TileProfile {
   double footprint_bytes = 0;       // all operands, each once
   double partial_bytes = 0;         // of a tile of accumulators, as one block publishes it
   double extra_launch_seconds = 0;  // the kernel's own
+  double copying_seconds = 0;       // operands, before the kernel starts
   double bytes_in_flight = 0;       // of operands, that a block asks memory for at a time
   int blocks_per_worker = 1;        // a cluster's
 };
@@ -53,6 +54,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
 struct Prediction {
   double seconds = 0;
   double launch = 0;
+  double copying = 0;     // operands that the kernel cannot read where they lie
   double arithmetic = 0;  // multiplying, of an average worker
   double packing = 0;     // packing operands, of an average worker
   double items = 0;       // prologues, epilogues and the overhead of iterations, likewise

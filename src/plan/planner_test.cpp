@@ -146,16 +146,42 @@ TEST(Planner, FullWavesStayWhole) {
   EXPECT_EQ(plan.schedule.kind, ScheduleKind::data_parallel);
 }
 
-TEST(Planner, MisalignedOperandsTakeTheGeneralKernelAndSayWhy) {
+TEST(Planner, MisalignedOperandsAreCopiedWhereThatPaysAndTheReasonSaysSo) {
   Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::bf16));
   problem.b.alignment = 2;
+  const Machine machine = machine_by_name("h200");
+  const Plan copying = make_plan(problem, machine);
+  EXPECT_TRUE(copying.kernel.starts_with("sm90_bf16")) << copying.kernel;
+  EXPECT_NE(copying.reason.find("B is copied first (B is aligned to 2 bytes"), std::string::npos)
+      << copying.reason;
+  const auto term = std::ranges::find(copying.cost.terms, "copying", &CostTerm::name);
+  ASSERT_NE(term, copying.cost.terms.end());
+  EXPECT_GT(term->seconds, 2.0 * 2 * 1024 * 1024 / machine.memory_bytes_per_second);
+
+  // Where memory is slow, two passes over B are too much for one row.
+  problem.groups = {{1, 4096, 4096}};
+  Machine slow = machine;
+  slow.memory_bytes_per_second = 1e11;
+  const Plan row = make_plan(problem, slow);
+  EXPECT_TRUE(row.kernel.starts_with("sm80_general")) << row.kernel;
+  EXPECT_NE(row.reason.find("copying operands first"), std::string::npos) << row.reason;
+}
+
+TEST(Planner, WithoutCopiesMisalignedOperandsTakeTheGeneralKernel) {
+  Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::bf16));
+  problem.b.major = Major::general;
   PlanOptions options;
   options.keep_others = true;
+  options.allow_copies = false;
   const Plan plan = make_plan(problem, machine_by_name("h200"), options);
   EXPECT_TRUE(plan.kernel.starts_with("sm80_general")) << plan.kernel;
   const auto rejected = std::ranges::find(plan.others, "sm90_bf16_128x256x64", &Candidate::kernel);
   ASSERT_NE(rejected, plan.others.end());
-  EXPECT_NE(rejected->rejection.find("aligned to 2 bytes"), std::string::npos);
+  EXPECT_NE(rejected->rejection.find("B has no unit stride"), std::string::npos);
+
+  options = {};
+  options.batch_invariant = true;
+  EXPECT_TRUE(make_plan(problem, machine_by_name("h200"), options).kernel.starts_with("sm80"));
 }
 
 TEST(Planner, SmallProductsRunOnOneWorkerInPlace) {

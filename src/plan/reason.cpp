@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/operand_copies.hpp"
+
 namespace tessera {
 namespace {
 
@@ -51,6 +53,27 @@ std::string why_tile(const TileCandidate& candidate) {
   return "";
 }
 
+// Whether the catalogue has kernels for the problem that cannot read its operands where they lie.
+bool may_copy(const PlanRequest& request) {
+  if (!request.options.allow_copies || request.options.batch_invariant) return false;
+  return std::ranges::any_of(cuda_kernels(), [&](const KernelEntry& kernel) {
+    return copies_of(kernel, request.problem).any() &&
+           !why_not(kernel, request.problem, request.machine);
+  });
+}
+
+std::string why_copied(const PlanRequest& request, const TileCandidate& candidate) {
+  if (request.machine.kind != MachineKind::gpu || candidate.kernel == nullptr) return "";
+  const Problem& problem = request.problem;
+  if (suits_tma(problem.a) && suits_tma(problem.b)) return "";
+  const OperandCopies copies = copies_of(*candidate.kernel, problem);
+  if (copies.any()) {
+    const std::string who = copies.a && copies.b ? "A and B are" : copies.a ? "A is" : "B is";
+    return "; " + who + " copied first (" + *why_not_in_place(*candidate.kernel, problem) + ")";
+  }
+  return may_copy(request) ? "; copying operands first, for TMA to read, would take longer" : "";
+}
+
 std::string why_limited(const Prediction& prediction) {
   if (prediction.memory > 0.5 * prediction.seconds) return "; memory is the limit";
   return "";
@@ -74,7 +97,7 @@ std::string reason_for(const PlanRequest& request, const TileCandidate& candidat
   } else {
     text = why_schedule(profile, schedule);
   }
-  return text + why_tile(candidate) + why_limited(prediction);
+  return text + why_tile(candidate) + why_copied(request, candidate) + why_limited(prediction);
 }
 
 }  // namespace tessera

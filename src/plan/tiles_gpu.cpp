@@ -28,6 +28,11 @@ std::optional<std::string> why_not_resident(const PlanRequest& request, const Ti
                           request.machine);
 }
 
+// A row's bits must not depend on how the other operand lies.
+bool may_copy(const PlanRequest& request) {
+  return request.options.allow_copies && !request.options.batch_invariant;
+}
+
 // As many stages as fit, since more hide more latency; up to 4, beyond which nothing was gained on
 // any GPU so far. One stage is kept even if it does not fit: the rejection then shows both numbers.
 int choose_stages(const PlanRequest& request, TileConfig tile) {
@@ -63,6 +68,9 @@ void enumerate_gpu_tiles(const PlanRequest& request, TileChoices& choices) {
       reject("has tiles of another shape than was asked for");
     } else if (auto reason = why_not(kernel, request.problem, request.machine)) {
       reject(*reason);
+    } else if (auto in_place = why_not_in_place(kernel, request.problem);
+               in_place && !may_copy(request)) {
+      reject(*in_place);
     } else if (auto too_big = why_not_resident(request, kernel.tile, &kernel)) {
       reject(*too_big);
     } else {

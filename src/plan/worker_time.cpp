@@ -140,10 +140,11 @@ constexpr double kHalfLines = 1.4;
 // What a GPU's cache has to deliver for a byte of an operand whose rows start at such multiples of
 // bytes: a block's rows then lie across more lines than they fill. H200, 128x128 tiles, 2026-11:
 // iterations of 0.62, 0.41 and 0.35 us at 16, 32 and 128 bytes.
-// Across k, a block that is not whole lines wide comes in boxes of half a line.
+// Across k, a block that is not whole lines wide comes in boxes of half a line. What is read from a
+// copy is aligned.
 double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent) {
   const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
-  if (layout.alignment >= 128) return boxes;
+  if (layout.alignment >= 128 || !suits_tma(layout)) return boxes;
   if (layout.alignment >= 64) return 1.1 * boxes;
   return (layout.alignment >= 32 ? 1.3 : 1.75) * boxes;
 }
@@ -164,6 +165,22 @@ double received_bytes(const TileConfig& tile, const GemmTypes& types) {
           static_cast<double>(tile.block_n) / tile.cluster_n * size_of(types.b));
 }
 
+// What a block waits longer for a line of a box that lies beyond its operand's edge, and is filled
+// with zeros, than for one that is read: 4.5 clocks. H200, 1 and 16 rows of 16384 under tiles of
+// 64, 2026-11.
+constexpr double kLineOutside = 2.5e-9;
+
+// Lines of one iteration's boxes beyond the operand, of what one block receives, whichever of its
+// cluster's blocks asks for them. Only operands that lie along k come in lines across the tile.
+double lines_outside(const GemmShape& shape, const Problem& problem, const TileConfig& tile) {
+  const auto beyond = [](std::int64_t size, int block) {
+    return static_cast<double>(std::max<std::int64_t>(0, block - size));
+  };
+  const double rows = problem.a.major == Major::row ? beyond(shape.m, tile.block_m) : 0;
+  const double cols = problem.b.major == Major::row ? 0 : beyond(shape.n, tile.block_n);
+  return rows / tile.cluster_m + cols / tile.cluster_n;
+}
+
 // The kernels with ordinary loads copy 16 bytes at a time where they can, and single elements where
 // rows start anywhere: 0.67 ns per 2-byte element and SM on an H200, 2026-11.
 double copies_per_byte(const OperandLayout& layout, bool /*is_across_k*/, int /*extent*/) {
@@ -176,7 +193,7 @@ template <class Weight>
 double weighted_bytes(const TileConfig& tile, const Problem& problem, Weight weight) {
   const OperandSpecs specs = operand_specs(tile);
   return static_cast<double>(specs.a.elements()) * size_of(problem.types.a) *
-             weight(problem.a, problem.a.major == Major::column, tile.block_m / tile.cluster_m) +
+             weight(problem.a, problem.a.major != Major::row, tile.block_m / tile.cluster_m) +
          static_cast<double>(specs.b.elements()) * size_of(problem.types.b) *
              weight(problem.b, problem.b.major == Major::row, tile.block_n / tile.cluster_n);
 }
@@ -206,8 +223,8 @@ double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem
 
 // A GPU's tile always computes all of itself: rows and columns beyond the edge are zeros that cost
 // the same. A cluster's blocks work side by side on their shares.
-WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const TileConfig& tile,
-                       const KernelEntry* kernel) {
+WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
+                       const TileConfig& tile, const KernelEntry* kernel) {
   const KernelSpeed speed = speed_of(kernel);
   const double blocks = tile.cluster_m * tile.cluster_n;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
@@ -221,7 +238,8 @@ WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const Til
   const double asked = weighted_bytes(tile, problem, lines_per_byte) / blocks;
   time.loading = copies ? weighted_bytes(tile, problem, copies_per_byte) / cache_rate
                         : std::max(received_bytes(tile, problem.types), kAskingForLines * asked) /
-                              worker_cache_rate(machine);
+                                  worker_cache_rate(machine) +
+                              kLineOutside * lines_outside(shape, problem, tile);
   time.shared_loading = asked * blocks / (kSharedOutput * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = c_bytes / cache_rate + speed.tile_seconds;

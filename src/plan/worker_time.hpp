@@ -35,8 +35,8 @@ double worker_cache_rate(const Machine& machine);
 double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem);
 
 // `kernel` may be null: a tile that no kernel is compiled for.
-WorkerTime time_on_gpu(const Problem& problem, const Machine& machine, const TileConfig& tile,
-                       const KernelEntry* kernel);
+WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
+                       const TileConfig& tile, const KernelEntry* kernel);
 
 // `all_bytes` is the whole problem's footprint: operands that fit L2 are packed from there.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,

@@ -297,8 +297,9 @@ std::string words_on_pipeline(const Story& story) {
 }
 
 std::string words_on_term(const std::string& name) {
-  static const std::array<std::pair<const char*, const char*>, 7> kWords{{
+  static const std::array<std::pair<const char*, const char*>, 8> kWords{{
       {"launch", "from the call to the first useful instruction"},
+      {"copying", "operands to places where the kernel can read them"},
       {"arithmetic", "multiplying, on an average worker"},
       {"packing", "rearranging operands for the multiplier"},
       {"items", "starting and finishing work items, and each iteration's overhead"},

@@ -342,7 +342,10 @@ std::optional<Plan> forced_ragged_plan(const DeviceRagged& ragged, const KernelE
   const RaggedCase& what = ragged.what();
   const DeviceProducts device =
       device_products(ragged.products(), what.alpha, what.beta, what.epilogue);
-  if (why_not(kernel, device.problem, device_under_test())) return std::nullopt;
+  if (why_not(kernel, device.problem, device_under_test()) ||
+      why_not_in_place(kernel, device.problem)) {
+    return std::nullopt;
+  }
   Problem problem = device.problem;
   const GroupSizes& sizes = device.groups.sizes;
   problem.groups.assign(what.shapes.size(), {sizes.bound_m, sizes.bound_n, sizes.bound_k});
