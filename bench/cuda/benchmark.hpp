@@ -22,7 +22,7 @@ struct CudaBenchmarkOptions {
   bool b_column_major = false;
   double beta = 0;
   Epilogue epilogue;  // its bias is one value per column of C, in C's type
-  int repeats = 15;
+  int repeats = 16;
   bool cold = true;
   bool peer = true;          // measure cuBLASLt
   std::string peer_library;  // its path; empty: the usual names

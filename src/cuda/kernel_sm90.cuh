@@ -2,8 +2,9 @@
 // blocks, whose shape is the launch's choice, and each block has these roles:
 //
 //   dispatcher   one thread: walks the worker's WorkItems and announces them to the other two
-//   loader       one thread: brings A and B into the ring of stages by TMA, running ahead across
-//                items; blocks of the cluster that need the same rows load a share each
+//   loaders      a thread each for A and B: bring them into the ring of stages by TMA, running
+//   ahead
+//                across items; blocks of the cluster that need the same rows load a share each
 //   multipliers  warpgroups of 64 rows each: wgmma, fix-up with the tile's other workers, epilogue
 //   recorder     one thread, only in a traced launch: notes when the others were at which item
 //
@@ -25,6 +26,7 @@
 #include "cuda/ptx/setmaxnreg.cuh"
 #include "cuda/ptx/smem_descriptor.cuh"
 #include "cuda/ptx/thread_in_block.cuh"
+#include "cuda/ptx/uniform.cuh"
 #include "cuda/ptx/wgmma.cuh"
 #include "cuda/sm90_arguments.hpp"
 #include "cuda/sm90_config.hpp"
@@ -34,7 +36,7 @@
 
 namespace tessera::cuda {
 
-inline constexpr int kSupplyRegisters = 72;  // dispatcher and loader
+inline constexpr int kSupplyRegisters = 72;  // dispatcher and loaders
 inline constexpr int kMultiplyRegisters = 216;
 
 template <ElementType kType>
@@ -86,7 +88,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   extern __shared__ __align__(1024) std::byte shared_memory[];
   Storage& shared = *reinterpret_cast<Storage*>(shared_memory);
 
-  const int warp = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x), 0) / 32;
+  const int warp = ptx::uniform(static_cast<int>(threadIdx.x) / 32);
   const int warpgroup = warp / 4;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto worker = static_cast<std::int32_t>(cptx::get_sreg_clusterid_x());
@@ -134,14 +136,19 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
                                           cptx::n32_t<128>{});
     }
   };
+  constexpr int kStartBarrier = 0;
+  const auto wait_for_start = [&] { ptx::barrier_wait<kThreads>(kStartBarrier); };
   const auto wait_for_cluster = [&] {
     if (blocks > 1) cptx::barrier_cluster_wait();
   };
 
-  // Whether the loader announces the worker's first item, found by the short way: all else of the
-  // block's start goes on beside this.
+  // The worker's first item is found by a short way by everyone who needs it early. Read where the
+  // parameters come in, ahead of their copy in shared memory.
   const auto has_first_item = [&] {
     return static_cast<std::uint32_t>(worker) < arguments.header.first.units;
+  };
+  const auto first_item = [&] {
+    return arguments.header.first.of(static_cast<std::uint32_t>(worker));
   };
   // Likewise for sizes that the device knows, once the kernel before is done.
   const auto was_given_first_item = [&] {
@@ -178,7 +185,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     }
     return shared.space.group_of_tile(tile);
   };
-  // The run of the worker's own, then units that it claims, each when the loader comes to the end
+  // The run of the worker's own, then units that it claims, each when its loader comes to the end
   // of the one before: later it would have to wait, sooner another worker might be free first.
   const auto dispatch_claims = [&](ItemWriter<Storage>& writer) {
     std::uint32_t announced = 0;
@@ -197,9 +204,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     std::int32_t group = 0;  // of the last unit; the next is never in one before it
     std::int32_t unit = worker;
     for (std::uint32_t round = 0; unit < units; ++round) {
-      if (round == 0 && was_given_first_item()) {
+      if (round == 0 && was_given_first_item()) {  // and dispatch has announced it
         group = header.first_items[worker].group;
-        writer.skip();
         ++announced;
       } else if (header.partition.splits == 1) {
         const std::int64_t tile = first + unit;
@@ -220,6 +226,15 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   };
 
   const auto dispatch = [&] {
+    ItemWriter<Storage> writer(shared);
+    bool is_announced = true;
+    if (has_first_item()) {
+      writer.announce(first_item());
+    } else if (was_given_first_item()) {
+      writer.announce(arguments.header.first_items[worker]);
+    } else {
+      is_announced = false;
+    }
     if (header.line != nullptr) {
       shared.header.partition = header.line->partition;
       shared.header.tiles = header.line->tiles;
@@ -228,21 +243,15 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     IterationSpace& space = shared.space;
     space = {header.tasks == nullptr ? &header.extent : header.extents, header.group_count,
              header.tiles, header.iterations};
-    ItemWriter<Storage> writer(shared);
     if constexpr (kIsGrouped) {
       dispatch_claims(writer);
-      return;
-    }
-    bool is_announced = has_first_item() || was_given_first_item();
-    for (const WorkItem& item : items_of(space, header.partition, worker)) {
-      if (is_announced) {
-        writer.skip();
-      } else {
-        writer.announce(item);
+    } else {
+      for (const WorkItem& item : items_of(space, header.partition, worker)) {
+        if (!is_announced) writer.announce(item);
+        is_announced = false;
       }
-      is_announced = false;
+      writer.close();
     }
-    if (!is_announced) writer.close();
   };
 
   // A block's share of an operand's tile, and the blocks of the cluster that need the same.
@@ -271,53 +280,51 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     }
   };
 
-  const auto load = [&] {
-    const Sm90Header& own = arguments.header;  // ahead of its copy in shared memory
-    if (has_first_item()) {
-      ItemWriter<Storage>(shared).announce_in_fresh_slot(
-          own.first.of(static_cast<std::uint32_t>(worker)));
-    }
+  // By a whole warp, of which one thread loads A or B. All that can be known beforehand is found
+  // before the waiting.
+  const auto load = [&]<bool kIsA>() {
+    const Sm90Header& own = arguments.header;
     const Sm90Shares& shares = own.shares;
     const Place place = place_in_cluster(shares);
-    const Share share_a{place.col * shares.a_lines, shares.cluster_cols > 1,
-                        static_cast<std::uint16_t>(shares.a_ranks << place.row)};
-    const Share share_b{
-        place.row * shares.b_lines, shares.cluster_rows > 1,
-        static_cast<std::uint16_t>(shares.b_ranks << (place.col << shares.rows_log2))};
-    wait_for_cluster();
-    ptx::wait_for_previous_kernel();
-    if (was_given_first_item()) {
-      ItemWriter<Storage>(shared).announce_in_fresh_slot(own.first_items[worker]);
-    }
-
+    const Share share =
+        kIsA ? Share{place.col * shares.a_lines, shares.cluster_cols > 1,
+                     static_cast<std::uint16_t>(shares.a_ranks << place.row)}
+             : Share{place.row * shares.b_lines, shares.cluster_rows > 1,
+                     static_cast<std::uint16_t>(shares.b_ranks << (place.col << shares.rows_log2))};
+    const auto expect = [&](Barrier& full, int bytes) {
+      cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared, &full,
+                                      bytes);
+    };
     // The gated pair's A is half gate and half up.
     const auto load_a = [&](const Sm90Maps& maps, Barrier& full, int slot, int row, int k) {
+      expect(full, kA.bytes());
       if constexpr (kIsGated) {
         constexpr OperandTile kHalf = {
             .extent = kRowsOfC, .block_k = kSm90BlockK, .k_contiguous = kAlongK};
-        load_operand.template operator()<kHalf>(maps.a, shared.a[slot], full, row, k, share_a);
+        load_operand.template operator()<kHalf>(maps.a, shared.a[slot], full, row, k, share);
         load_operand.template operator()<kHalf>(maps.up, shared.a[slot] + kHalf.bytes(), full, row,
-                                                k, share_a);
+                                                k, share);
       } else {
-        load_operand.template operator()<kA>(maps.a, shared.a[slot], full, row, k, share_a);
+        load_operand.template operator()<kA>(maps.a, shared.a[slot], full, row, k, share);
       }
     };
-    // B in boxes, as many as have columns of C; the blocks that need the same take turns.
-    const auto boxes_of = [](const Columns& columns) -> int {
-      return columns.count <= 0 ? 0 : (static_cast<int>(columns.count) + kLoadStep - 1) / kLoadStep;
-    };
-    const auto load_boxes = [&](const Sm90Maps& maps, Barrier& full, int slot, int row, int col,
-                                int k, int boxes) {
+    // In groups B comes in boxes, as many as have columns of C; the blocks that need the same take
+    // turns.
+    const auto load_b = [&](const Sm90Maps& maps, Barrier& full, int slot, int col, int k,
+                            int boxes) {
+      if constexpr (!kLoadsBoxes) {
+        expect(full, kB.bytes());
+        load_operand.template operator()<kB>(maps.b, shared.b[slot], full, col, k, share);
+        return;
+      }
       constexpr int kBoxBytes = kB.box_outer() * kB.swizzle_bytes();
-      cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared, &full,
-                                      kA.bytes() + boxes * kBoxBytes);
-      load_a(maps, full, slot, row, k);
+      expect(full, boxes * kBoxBytes);
       for (int box = place.row; box < boxes; box += shares.cluster_rows) {
         std::byte* const to = shared.b[slot] + box * kBoxBytes;
         const std::int32_t at[2] = {k, col + box * kLoadStep};
-        if (share_b.multicasts) {
+        if (share.multicasts) {
           cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, to, &maps.b, at,
-                                     &full, share_b.blocks);
+                                     &full, share.blocks);
         } else {
           cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, to, &maps.b, at,
                                      &full);
@@ -325,41 +332,86 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       }
     };
 
-    RingCursor<kBlock.stages> stage;
-    std::int32_t seen = -1;  // the group whose tensor maps were last looked at
-    for (const WorkItem& item : items_for_thread(shared)) {
+    struct Run {  // the part of an item that is loaded
+      const Sm90Maps* maps = nullptr;
+      int outside = 0;
+      int k = 0;
+      int end = 0;
+      int claims_at = 0;
+      int boxes = 0;
+    };
+    const auto run_of = [&](const WorkItem& item) -> Run {
       const Task task = task_of(own, item);
-      if (!task.multiplies) {
-        if constexpr (kIsGrouped) arrive(shared.claim_wanted);
-        continue;
+      if (!task.multiplies) return {};
+      Run run{.maps = &task.maps,
+              .outside = (item.tile_m * shares.cluster_rows + place.row) * kRowsOfC,
+              .k = item.k_begin * kSm90BlockK,
+              .end = item.k_end * kSm90BlockK,
+              .claims_at = max(item.k_begin, item.k_end - kClaimIterations) * kSm90BlockK};
+      if constexpr (!kIsA) {
+        const Columns columns = columns_of(task, item.tile_n * shares.cluster_cols + place.col);
+        run.outside = columns.first;
+        run.boxes =
+            columns.count <= 0 ? 0 : (static_cast<int>(columns.count) + kLoadStep - 1) / kLoadStep;
       }
-      if (item.group != seen) {
-        see_tensor_map(task.maps.a);
-        see_tensor_map(task.maps.b);
-        if constexpr (kIsGated) see_tensor_map(task.maps.up);
+      return run;
+    };
+
+    WorkItem item;
+    Run run;
+    bool found = has_first_item();
+    if (found) {
+      item = first_item();
+      run = run_of(item);
+    }
+    if constexpr (!kIsA) wait_for_start();
+    wait_for_cluster();
+    ptx::wait_for_previous_kernel();
+    if (!ptx::elect_one()) return;
+
+    RingCursor<kBlock.stages> stage;
+    ItemReader<Storage> items(shared);
+    if (!found) {
+      found = was_given_first_item();
+      if (found) {
+        item = own.first_items[worker];
+      } else {
+        found = items.read(item);
+      }
+      if (found) run = run_of(item);
+    }
+    std::int32_t seen = -1;  // the group whose tensor maps were last looked at
+    while (found) {
+      if (run.k < run.end && item.group != seen) {
+        if constexpr (kIsA) {
+          see_tensor_map(run.maps->a);
+          if constexpr (kIsGated) see_tensor_map(run.maps->up);
+        } else {
+          see_tensor_map(run.maps->b);
+        }
         seen = item.group;
       }
-      const int row = (item.tile_m * shares.cluster_rows + place.row) * kRowsOfC;
-      const Columns columns = columns_of(task, item.tile_n * shares.cluster_cols + place.col);
-      const int col = columns.first;
-      const int boxes = kLoadsBoxes ? boxes_of(columns) : 0;
-      const int claims_at = max(item.k_begin, item.k_end - kClaimIterations) * kSm90BlockK;
-      for (int k = item.k_begin * kSm90BlockK; k < item.k_end * kSm90BlockK; k += kSm90BlockK) {
-        if constexpr (kIsGrouped) {
-          if (k == claims_at) arrive(shared.claim_wanted);
-        }
+      if (kIsGrouped && kIsA && run.k >= run.end) arrive(shared.claim_wanted);
+      for (; run.k < run.end; run.k += kSm90BlockK) {
+        if (kIsGrouped && kIsA && run.k == run.claims_at) arrive(shared.claim_wanted);
         wait_until_empty(shared.stage_empty, stage);
         Barrier& full = shared.stage_full[stage.slot];
-        if constexpr (kLoadsBoxes) {
-          load_boxes(task.maps, full, stage.slot, row, col, k, boxes);
-          stage.advance();
-          continue;
+        if constexpr (kIsA) {
+          load_a(*run.maps, full, stage.slot, run.outside, run.k);
+        } else {
+          load_b(*run.maps, full, stage.slot, run.outside, run.k, run.boxes);
         }
-        cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared,
-                                        &full, kA.bytes() + kB.bytes());
-        load_a(task.maps, full, stage.slot, row, k);
-        load_operand.template operator()<kB>(task.maps.b, shared.b[stage.slot], full, col, k,
-                                             share_b);
+        stage.advance();
+      }
+      items.release();
+      found = items.read(item);
+      if (found) run = run_of(item);
+    }
+    // A block's shared memory must outlive its neighbours' arrivals; what they multicast has been
+    // multiplied.
+    if (kIsA && blocks > 1) {
+      for (int i = 0; i < kBlock.stages; ++i) {
+        wait_until_empty(shared.stage_empty, stage);
         stage.advance();
       }
     }
@@ -410,12 +462,13 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         wait_until_full(shared.stage_full, stage);
         ptx::hold_registers(part);
         ptx::wgmma_fence();
+        const std::uint32_t a = DescriptorA::advanced(first_a, stage.slot * kA.bytes());
+        const std::uint32_t b = DescriptorB::advanced(first_b, stage.slot * kB.bytes());
 #pragma unroll
         for (int step = 0; step < kSteps; ++step) {
-          const auto a = DescriptorA::at(first_a, stage.slot * kA.bytes() + step * kA.step_bytes());
-          const auto b = DescriptorB::at(first_b, stage.slot * kB.bytes() + step * kB.step_bytes());
           ptx::Wgmma<Input, kWidth, !kA.k_contiguous, !kB.k_contiguous>::multiply(
-              part, a, b, i > 0 || step > 0);
+              part, DescriptorA::at(a, step * kA.step_bytes()),
+              DescriptorB::at(b, step * kB.step_bytes()), i > 0 || step > 0);
         }
         ptx::wgmma_commit();
         ptx::hold_registers(part);
@@ -501,7 +554,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         if (header.epilogue.beta != 0 && item.is_whole_tile()) ask_for_c(item);
       }
       if (task.multiplies) {
-        const int iterations = item.k_end - item.k_begin;
+        const int iterations = ptx::uniform(item.k_end - item.k_begin);
         if constexpr (kIsGrouped) {
           const int tile =
               item.tile_n * header.shares.cluster_cols + place_in_cluster(header.shares).col;
@@ -528,10 +581,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   const auto give_up_registers = [] {
     if constexpr (kMovesRegisters) ptx::give_registers_up_to<kSupplyRegisters>();
   };
-  constexpr int kLoaderWarp = kWarpgroups * 4;
-  constexpr int kStartBarrier = 0;
+  constexpr int kLoaderOfA = kWarpgroups * 4;
+  constexpr int kDispatcher = kLoaderOfA + 1;
+  constexpr int kRecorder = kLoaderOfA + 2;
+  constexpr int kLoaderOfB = kLoaderOfA + 3;
   // The block can do nothing before its first load, whose code therefore comes first.
-  if (warp == kLoaderWarp) [[likely]] {
+  if (warp == kLoaderOfA) [[likely]] {
     if (ptx::elect_one()) {
       shared.initialize_barriers(blocks, arguments.header.trace.blocks != nullptr);
     }
@@ -539,38 +594,38 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     if (blocks > 1) cptx::barrier_cluster_arrive(cptx::sem_relaxed);
     ptx::barrier_arrive<kThreads>(kStartBarrier);
     give_up_registers();
-    if (ptx::elect_one()) {
-      load();
-    } else {
-      wait_for_cluster();
-    }
+    load.template operator()<true>();
+  } else if (warp == kLoaderOfB) {
+    if (blocks > 1) cptx::barrier_cluster_arrive(cptx::sem_relaxed);
+    give_up_registers();
+    load.template operator()<false>();
   } else {
-    if (warp == kLoaderWarp + 1 && ptx::elect_one()) {
+    if (warp == kDispatcher && ptx::elect_one()) {
       ptx::prefetch_tensor_map(&arguments.maps.a);
       ptx::prefetch_tensor_map(&arguments.maps.b);
       ptx::prefetch_tensor_map(&arguments.maps.c);
     }
     __syncwarp();
     if (blocks > 1) cptx::barrier_cluster_arrive(cptx::sem_relaxed);
-    shared.copy_header(arguments.header, warp < kLoaderWarp ? warp : warp - 1);
-    if (warp > kLoaderWarp) {
+    shared.copy_header(arguments.header, warp < kLoaderOfA ? warp : warp - 1);
+    if (warp > kLoaderOfA) {
       give_up_registers();
     }
-    ptx::barrier_wait<kThreads>(kStartBarrier);
+    wait_for_start();
     wait_for_cluster();
     ptx::wait_for_previous_kernel();
     ptx::let_next_kernel_start();
-    if (warp == kLoaderWarp + 1) {
+    if (warp == kDispatcher) {
       if (ptx::elect_one()) dispatch();
-    } else if (warp == kLoaderWarp + 2) {
+    } else if (warp == kRecorder) {
       if (header.trace.blocks != nullptr && ptx::elect_one()) record();
-    } else if (warp < kLoaderWarp) {
+    } else if (warp < kLoaderOfA) {
       if constexpr (kMovesRegisters) ptx::take_registers_up_to<kMultiplyRegisters>();
       multiply();
     }
   }
-  // A block's shared memory must outlive its neighbours' multicasts and arrivals.
-  if (blocks > 1) {
+  // Claims are sent from block to block to the very end.
+  if (kIsGrouped && blocks > 1) {
     __syncwarp();
     cptx::barrier_cluster_arrive(cptx::sem_relaxed);
     cptx::barrier_cluster_wait();

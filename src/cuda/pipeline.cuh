@@ -1,6 +1,6 @@
-// The rings of shared memory between the roles of a Hopper block: stages of A and B from the loader
-// to the multipliers, and WorkItems from the dispatcher to both. A slot's `full` barrier is passed
-// by its readers, its `empty` barrier by its writer.
+// The rings of shared memory between the roles of a Hopper block: stages of A and B from the
+// loaders to the multipliers, and WorkItems from the dispatcher to both. A slot's `full` barrier is
+// passed by its readers, its `empty` barrier by its writer.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +51,8 @@ __device__ inline void arrive(Barrier& barrier) {
                                ::cuda::ptx::space_shared, &barrier);
 }
 
+inline constexpr int kLoaders = 2;  // one for each operand: both wait for an empty stage
+
 // Announced in place of a WorkItem when there is no more work.
 inline constexpr std::int32_t kNoPeers = 0;
 
@@ -68,18 +70,19 @@ struct SharedStorage {
   Barrier stage_empty[kStages];
   Barrier item_full[kDispatchDepth];
   Barrier item_empty[kDispatchDepth];
-  // The loader comes to the end of an item, in kernels whose workers claim theirs.
+  // The loader of A comes to the end of an item, in kernels whose workers claim theirs.
   Barrier claim_wanted;
   // A unit that the cluster's first block has claimed for all, in each of the others.
   std::int32_t claimed_unit;
   Barrier claim_full;
   Barrier claim_empty;  // the first block's
 
-  // By all warps but the loader's, each of which fetches a line of its own, so that they arrive
+  // By all warps but the loaders', each of which fetches a line of its own, so that they arrive
   // together. `warp` counts them.
   __device__ void copy_header(const Sm90Header& from, int warp) {
     constexpr int kWords = sizeof(Sm90Header) / sizeof(std::uint32_t);
-    static_assert(kWords <= (kConfig.threads() / 32 - 1) * 32, "a lane copies one word at most");
+    static_assert(kWords <= (kConfig.threads() / 32 - kLoaders) * 32,
+                  "a lane copies one word at most");
     const int word = warp * 32 + static_cast<int>(threadIdx.x) % 32;
     if (word < kWords) {
       reinterpret_cast<std::uint32_t*>(&header)[word] =
@@ -93,13 +96,13 @@ struct SharedStorage {
     const int readers = kConfig.warps() + (is_traced ? 1 : 0);
 #pragma unroll
     for (int s = 0; s < kStages; ++s) {
-      ::cuda::ptx::mbarrier_init(&stage_full[s], 1);
+      ::cuda::ptx::mbarrier_init(&stage_full[s], kLoaders);
       ::cuda::ptx::mbarrier_init(&stage_empty[s], readers * blocks);
     }
 #pragma unroll
     for (int s = 0; s < kDispatchDepth; ++s) {
       ::cuda::ptx::mbarrier_init(&item_full[s], 1);
-      ::cuda::ptx::mbarrier_init(&item_empty[s], 1 + readers);
+      ::cuda::ptx::mbarrier_init(&item_empty[s], kLoaders + readers);
     }
     if constexpr (kConfig.is_grouped) {
       ::cuda::ptx::mbarrier_init(&claim_wanted, 1);
@@ -110,8 +113,7 @@ struct SharedStorage {
   }
 };
 
-// The writers' end of the item ring: the loader announces its worker's first item, the dispatcher
-// the others.
+// The dispatcher's end of the item ring.
 template <class Storage>
 class ItemWriter {
  public:
@@ -119,9 +121,6 @@ class ItemWriter {
 
   __device__ void announce(const WorkItem& item) {
     wait_until_empty(shared_.item_empty, at_);
-    announce_in_fresh_slot(item);
-  }
-  __device__ void announce_in_fresh_slot(const WorkItem& item) {
     shared_.items[at_.slot] = item;
     arrive(shared_.item_full[at_.slot]);
     at_.advance();
@@ -131,17 +130,38 @@ class ItemWriter {
     end.peers = kNoPeers;
     announce(end);
   }
-  // Leaves a slot to the other writer.
-  __device__ void skip() { at_.advance(); }
 
  private:
   Storage& shared_;
   RingCursor<kDispatchDepth> at_;
 };
 
-// The announced items as a range, for a whole warp (kWarp) or a single thread. They are read where
-// they lie, in shared memory: registers are scarce on the multipliers' side.
-template <class Storage, bool kWarp>
+// A loader's end of the item ring, one thread's.
+template <class Storage>
+class ItemReader {
+ public:
+  __device__ explicit ItemReader(Storage& shared) : shared_(shared) {}
+
+  // False where there is no more work.
+  __device__ bool read(WorkItem& item) const {
+    wait_until_full(shared_.item_full, at_);
+    item = shared_.items[at_.slot];
+    return item.peers != kNoPeers;
+  }
+  // Lets go of the item that was read, or that the reader knew without.
+  __device__ void release() {
+    arrive(shared_.item_empty[at_.slot]);
+    at_.advance();
+  }
+
+ private:
+  Storage& shared_;
+  RingCursor<kDispatchDepth> at_;
+};
+
+// The announced items as a range, for a warp of the multipliers. They are read where they lie, in
+// shared memory: registers are scarce there.
+template <class Storage>
 class AnnouncedItems {
  public:
   __device__ explicit AnnouncedItems(Storage& shared) : shared_(shared) {}
@@ -154,8 +174,8 @@ class AnnouncedItems {
     }
     __device__ const WorkItem& operator*() const { return shared_.items[at().slot]; }
     __device__ Iterator& operator++() {
-      if constexpr (kWarp) __syncwarp();
-      if (!kWarp || threadIdx.x % 32 == 0) arrive(shared_.item_empty[at().slot]);
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) arrive(shared_.item_empty[at().slot]);
       ++passed_;
       wait_until_full(shared_.item_full, at());
       return *this;
@@ -180,12 +200,8 @@ class AnnouncedItems {
 };
 
 template <class Storage>
-__device__ inline AnnouncedItems<Storage, true> items_for_warp(Storage& shared) {
-  return AnnouncedItems<Storage, true>(shared);
-}
-template <class Storage>
-__device__ inline AnnouncedItems<Storage, false> items_for_thread(Storage& shared) {
-  return AnnouncedItems<Storage, false>(shared);
+__device__ inline AnnouncedItems<Storage> items_for_warp(Storage& shared) {
+  return AnnouncedItems<Storage>(shared);
 }
 
 }  // namespace tessera::cuda

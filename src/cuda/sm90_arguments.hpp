@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cuda/kernel_launch.hpp"
@@ -56,31 +57,33 @@ struct Sm90Shares {
 // Everything but tensor maps. A block copies it to shared memory when it starts, all lines at once:
 // a kernel parameter that is read where it is needed costs the block a cache miss each time.
 struct Sm90Header {
+  // What a block's first load waits for, in a row, since each line of parameters is a cache miss.
   FirstItems first;  // of a single product
   Sm90Shares shares;
-  Partition partition;
-  std::int32_t group_count = 0;
-  bool store_by_tma = false;  // of a single product, as in Sm90Task
-  bool multiplies = true;
+  const Sm90Task* tasks = nullptr;  // device memory; null for a single product, which travels here
+  TraceSpace trace;                 // null: nothing is recorded
+  bool multiplies = true;           // of a single product, as in Sm90Task
+
+  bool store_by_tma = false;
   bool stores_dense_rows = true;  // how C lies where it leaves by TMA, for all products
+  std::int32_t group_count = 0;
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
+  Partition partition;
   EpilogueArguments epilogue;
   // Every consumer warpgroup of the cluster keeps slots and counters of its own, this far apart.
   FixupSpace fixup;
   std::int64_t fixup_part_bytes = 0;
   std::int64_t fixup_part_counters = 0;
-  // Device memory; null for a single product, which travels here.
-  const GroupExtent* extents = nullptr;
-  const Sm90Task* tasks = nullptr;
+  const GroupExtent* extents = nullptr;  // as with tasks
   // Not null where the device makes partition, tiles and iterations.
   DeviceLine* line = nullptr;
   // Each worker's first item, where the device has found them; one without peers: not there.
   const WorkItem* first_items = nullptr;
   GroupExtent extent;
   GroupOperands operands;
-  TraceSpace trace;  // null: nothing is recorded
 };
+static_assert(offsetof(Sm90Header, multiplies) < 128);
 
 struct Sm90Arguments {
   Sm90Header header;

@@ -29,9 +29,12 @@ struct MatrixDescriptor {
     return (shared_address(start) & 0x3ffff) >> 4 |
            static_cast<std::uint32_t>((kLeading & 0x3ffff) >> 4) << 16;
   }
-  // Of the operand `bytes` further on.
+  // Of the operand `bytes` further on, a multiple of 16.
+  __device__ static std::uint32_t advanced(std::uint32_t low, int bytes) {
+    return low + static_cast<std::uint32_t>(bytes) / 16;
+  }
   __device__ static std::uint64_t at(std::uint32_t low, int bytes) {
-    return kHigh | (low + static_cast<std::uint32_t>(bytes >> 4));
+    return kHigh | advanced(low, bytes);
   }
 };
 
