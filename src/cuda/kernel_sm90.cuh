@@ -536,6 +536,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
           return;
         }
         see_tensor_map(task.maps.c);
+        if constexpr (!kIsGrouped) {
+          if (header.epilogue.c_type == ElementType::f32) {
+            store_f32_by_tma<kConfig>(sums, alpha, &task.maps.c, tile, header.stores_dense_rows);
+            return;
+          }
+        }
         if (header.stores_dense_rows) {
           store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, columns.count);
         } else {

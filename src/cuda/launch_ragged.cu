@@ -59,7 +59,7 @@ Sm90Maps template_maps(const Sm90Launch& launch, ElementType type, ElementType c
   maps.b = make_tensor_map(operand(launch.b()), "B");
   maps.up = maps.a;
   if (may_store) {
-    const StoreBox box = launch.store_box();
+    const StoreBox box = launch.store_box(c_type);
     maps.c = make_tensor_map(request(c_type, box.inner(), box.outer(), box.swizzle_bytes()), "C");
   }
   return maps;

@@ -33,14 +33,14 @@ void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* 
   }
 }
 
-// C = alpha·A·B and nothing else, in the input's type and a layout that TMA writes.
+// C = alpha·A·B and nothing else, in the input's type or f32 and a layout that TMA writes.
 bool can_store_by_tma(const Problem& problem, const Sm90Launch& launch,
                       std::span<const Operands> groups) {
   if (problem.beta != 0 || problem.epilogue != Epilogue{} ||
-      problem.types.c != launch.config.input) {
+      (problem.types.c != launch.config.input && problem.types.c != ElementType::f32)) {
     return false;
   }
-  const StoreBox box = launch.store_box();
+  const StoreBox box = launch.store_box(problem.types.c);
   for (const Operands& group : groups) {
     if (group.c.rows == 0 || group.c.cols == 0) continue;
     const bool dense = (box.dense_rows ? group.c.col_stride : group.c.row_stride) == 1;
@@ -68,7 +68,7 @@ Sm90Task make_task(const Sm90Launch& launch, const Operands& group, double alpha
         make_tensor_map(operand_map(group.b, launch.b(), false), launch.transposed ? "A" : "B");
   }
   if (store_by_tma && has_tiles)
-    task.maps.c = make_tensor_map(store_map(group.c, launch.store_box()), "C");
+    task.maps.c = make_tensor_map(store_map(group.c, launch.store_box(group.c.type)), "C");
   return task;
 }
 

@@ -31,19 +31,19 @@ constexpr int swizzle_width(int bytes) {
 
 // The boxes in which C leaves by TMA, two of them in staging memory. With dense rows, a warp's 16
 // rows by as many columns as a swizzle row holds; with dense columns, a warpgroup's 64 rows, which
-// are one swizzle row, by up to 32 columns.
+// are one swizzle row, by up to 32 columns; in f32, a warp's 16 rows there too.
 struct StoreBox {
   bool dense_rows = true;
   int columns = 0;
+  int element_bytes = kElementBytes;
 
-  constexpr int line_bytes() const {
-    return (dense_rows ? columns : kWarpgroupRows) * kElementBytes;
+  constexpr int rows() const {
+    return dense_rows || element_bytes != kElementBytes ? kWarpRows : kWarpgroupRows;
   }
-  constexpr int bytes() const {
-    return (dense_rows ? kWarpRows : kWarpgroupRows) * columns * kElementBytes;
-  }
-  constexpr int inner() const { return dense_rows ? columns : kWarpgroupRows; }
-  constexpr int outer() const { return dense_rows ? kWarpRows : columns; }
+  constexpr int line_bytes() const { return inner() * element_bytes; }
+  constexpr int bytes() const { return rows() * columns * element_bytes; }
+  constexpr int inner() const { return dense_rows ? columns : rows(); }
+  constexpr int outer() const { return dense_rows ? rows() : columns; }
   constexpr int swizzle_bytes() const { return line_bytes(); }
 };
 
@@ -124,6 +124,13 @@ struct Sm90Config {
     const int widest = std::min({most, swizzle_width(block.cols * kElementBytes) / kElementBytes,
                                  is_grouped ? load_step() : block.cols});
     return {.dense_rows = dense_rows, .columns = widest};
+  }
+  constexpr StoreBox store_box_f32(bool dense_rows) const {
+    constexpr int kFloat = 4;
+    const int most = staging_bytes() / 2 / (kWarpRows * kFloat);
+    return {.dense_rows = dense_rows,
+            .columns = std::min(most, block.cols % 32 == 0 ? 32 : 16),
+            .element_bytes = kFloat};
   }
 };
 

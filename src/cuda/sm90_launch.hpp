@@ -26,7 +26,10 @@ struct Sm90Launch {
 
   OperandTile a() const;  // a block's share of what its cluster loads
   OperandTile b() const;
-  StoreBox store_box() const { return config.store_box(stores_dense_rows); }
+  StoreBox store_box(ElementType c) const {
+    return c == ElementType::f32 ? config.store_box_f32(stores_dense_rows)
+                                 : config.store_box(stores_dense_rows);
+  }
 };
 
 // Throws Error(unsupported) where this build has no such kernel.

@@ -373,18 +373,18 @@ template <Sm90Config kConfig>
 __device__ void prefetch_c(const EpilogueArguments& epilogue, const GroupOperands& group,
                            std::int64_t row, std::int64_t col, int lane) {
   constexpr int kLine = 128;
+  constexpr int kColumns = kConfig.block.cols;
   const int size = size_of(epilogue.c_type);
   const auto* const data = static_cast<const std::byte*>(group.c) +
                            (row * group.c_row_stride + col * group.c_col_stride) * size;
   if (group.c_col_stride == 1) {
     if (row + lane / 2 >= group.m) return;
-    const auto bytes =
-        static_cast<int>(min(group.n - col, std::int64_t{kConfig.block.cols})) * size;
+    const auto bytes = static_cast<int>(min(group.n - col, std::int64_t{kColumns})) * size;
     for (int at = lane % 2 * kLine; at < bytes; at += 2 * kLine) {
       ptx::prefetch_line(data + lane / 2 * group.c_row_stride * size + at);
     }
   } else if (row < group.m) {
-    for (int column = lane; column < kConfig.block.cols && col + column < group.n; column += 32) {
+    for (int column = lane; column < kColumns && col + column < group.n; column += 32) {
       ptx::prefetch_line(data + column * group.c_col_stride * size);
     }
   }

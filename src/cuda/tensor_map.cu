@@ -31,6 +31,17 @@ decltype(&cuTensorMapEncodeTiled) encoder() {
   return found;
 }
 
+CUtensorMapDataType data_type_of(ElementType type) {
+  switch (type) {
+    case ElementType::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case ElementType::f16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  }
+}
+
 CUtensorMapSwizzle swizzle_of(int bytes) {
   switch (bytes) {
     case 128:
@@ -75,13 +86,10 @@ CUtensorMap make_tensor_map(const TensorMapRequest& request, const char* operand
   const cuuint32_t box[2] = {static_cast<cuuint32_t>(request.box_inner),
                              static_cast<cuuint32_t>(request.box_outer)};
   const cuuint32_t steps[2] = {1, 1};
-  const CUresult result =
-      encoder()(&map,
-                request.type == ElementType::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                                                  : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-                2, const_cast<void*>(request.data), extents, strides, box, steps,
-                CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(request.swizzle_bytes),
-                CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = encoder()(
+      &map, data_type_of(request.type), 2, const_cast<void*>(request.data), extents, strides, box,
+      steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(request.swizzle_bytes),
+      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw Error(ErrorCode::device, std::string("the driver refused the tensor map of ") + operand +
                                        " (CUresult " + std::to_string(result) + ")");
