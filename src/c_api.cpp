@@ -84,9 +84,12 @@ void set_option(tessera::PlanOptions& options, std::string_view key, std::string
     options.kernel = std::string(value);
   } else if (key == "batch_invariant") {
     options.batch_invariant = truth_of(key, value);
+  } else if (key == "allow_copies") {
+    options.allow_copies = truth_of(key, value);
   } else {
     throw Error(ErrorCode::invalid_argument, "option key",
-                "be schedule, workers, splits, tile, order, two_tile, kernel or batch_invariant",
+                "be schedule, workers, splits, tile, order, two_tile, kernel, batch_invariant or "
+                "allow_copies",
                 "'" + std::string(key) + "'", "choose a listed key");
   }
 }

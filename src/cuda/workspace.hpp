@@ -31,7 +31,7 @@ struct WorkspaceLayout {
   std::size_t slots_offset = kCounterBytes;
   std::size_t groups_offset = kCounterBytes;
   std::size_t copies_offset = 0;  // 0: there are none
-  std::size_t bytes = 0;  // 0: the launch needs no workspace
+  std::size_t bytes = 0;          // 0: the launch needs no workspace
 };
 
 // `parts` groups of threads fix up independently of one another; each keeps `slot_bytes` per slot.
