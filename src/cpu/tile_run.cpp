@@ -1,7 +1,7 @@
 #include "cpu/tile_run.hpp"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstring>
 
 #include "cpu/packed_layout.hpp"
@@ -10,23 +10,7 @@
 namespace tessera::cpu {
 namespace {
 
-constexpr std::size_t kCacheLine = 64;
-// A piece of A takes half of the second-level cache; the other half is for the panel of B in use,
-// the next ones on their way, and C.
-constexpr std::int64_t kDefaultL2 = 1 << 20;
-constexpr std::int64_t kChunkBytesOfB = 128 << 10;
-constexpr std::int64_t kWidestStream = 8192;  // columns of sums that stay in L2
-// Of A copied at a time beside a B in place: 192×192×16384 in f32 103.0 GFLOP/s with all 16 strips,
-// 105.3 with 2, 104.3 with 4, 105.0 with 1 (Zen 4, 2026-11).
-constexpr std::int64_t kStripsOfA = 2;
-
-std::size_t line_up(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
-}
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) {
-  return (value + to - 1) / to * to;
-}
+constexpr std::int64_t kCacheLine = 64;
 
 const void* at(const ConstMatrixView& view, std::int64_t row, std::int64_t col) {
   return static_cast<const unsigned char*>(view.data) +
@@ -36,120 +20,16 @@ const void* at(const ConstMatrixView& view, std::int64_t row, std::int64_t col) 
 // Rows, or columns where those are dense; nothing where neither is.
 FarRows far_rows(const ConstMatrixView& view, std::int64_t row, std::int64_t col, std::int64_t rows,
                  std::int64_t cols) {
-  constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
   const bool by_rows = view.col_stride == 1;
   if (!by_rows && view.row_stride != 1) return {};
   const std::int64_t size = size_of(view.type);
   const std::int64_t bytes = (by_rows ? cols : rows) * size;
   const std::int64_t stride = (by_rows ? view.row_stride : view.col_stride) * size;
   return {static_cast<const unsigned char*>(at(view, row, col)), stride,
-          (bytes + kLine - 1) / kLine, by_rows ? rows : cols};
-}
-
-// Whether the rows of a register tile find room side by side in the nearest cache, where they stay
-// while k runs along a line of each: its sets repeat every 4 KB and hold eight lines or more.
-bool rows_keep_apart(const ConstMatrixView& a, const KernelCode& code) {
-  constexpr std::int64_t kSetBytes = 4096;
-  constexpr int kMostInSet = 3;
-  std::array<int, kSetBytes / kCacheLine> in_set = {};
-  for (std::int64_t row = 0; row < code.mr; ++row) {
-    const std::int64_t offset = row * a.row_stride * size_of(a.type) & (kSetBytes - 1);
-    if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > kMostInSet) return false;
-  }
-  return true;
-}
-
-// A large B read in place comes in as a few long rows side by side, which the processor's
-// prefetching follows, while the sums of C's few rows wait in the nearest cache: so many k at a
-// time. n = k = 4096, f32, Zen 4, 2026-11: m = 1 10.5 GFLOP/s (all of k at once: 4.6), 4 37 (19),
-// 16 67 (44). With more rows the strips are reused enough. Where rows are interleaved there is more
-// to do for each of them: bf16 m = 1 26 with 8 and 20 with 64, 16 115 with 256, 93 with 16 and 85
-// with all.
-std::int64_t streamed_depth(std::int64_t rows, bool interleaves) {
-  constexpr std::int64_t kWhole = std::int64_t{1} << 40;
-  if (rows <= 4) return 8;
-  if (rows <= 16) return interleaves ? 256 : 16;
-  return kWhole;
-}
-
-// Whether a block of B in place is most of its rows, so that it lies in one piece of memory, and
-// two such pieces leave room in L2.
-bool is_one_piece(const Product& product, std::int64_t depth, std::int64_t l2) {
-  const std::int64_t cols = std::min(product.specs.b.block_cols, product.b.cols);
-  return 2 * cols >= product.b.row_stride && 3 * depth * cols * size_of(product.b.type) <= l2;
-}
-
-Blocking blocking_of(const Launch& launch, const Product& product) {
-  const KernelCode& code = *product.code;
-  Blocking blocking;
-  blocking.depth = std::min<std::int64_t>(product.specs.a.block_cols, product.depth());
-  const std::int64_t depth = std::max<std::int64_t>(1, code.padded(blocking.depth));
-
-  const std::int64_t l2 =
-      launch.plan.machine.scratchpad_bytes > 0 ? launch.plan.machine.scratchpad_bytes : kDefaultL2;
-  const std::int64_t fitting = l2 / 2 / (depth * code.packed_size_a);
-  const std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : fitting;
-  const std::int64_t rows = std::min(product.specs.c.block_rows, product.c.rows);
-  blocking.rows = std::max<std::int64_t>(code.mr, std::min(wanted, rows) / code.mr * code.mr);
-  // Nearly equal pieces, so that no sliver is left at the end.
-  const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
-  blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), code.mr);
-
-  const bool a_lies_along_k = product.a.col_stride == 1 && code.reads_in_place;
-  blocking.a_in_place = product.a_in_place || (a_lies_along_k && rows_keep_apart(product.a, code));
-  if (a_lies_along_k && !blocking.a_in_place) {
-    const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
-    blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
-  }
-  blocking.keeps_b = product.c.rows > blocking.rows;
-  const std::int64_t chunk = kChunkBytesOfB / (depth * code.packed_size_b) / code.nr * code.nr;
-  blocking.cols = std::max<std::int64_t>(code.nr, chunk);
-  blocking.step = std::max<std::int64_t>(1, blocking.depth);
-  const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
-  if (product.b_in_place && !product.is_dots) {
-    if (b_bytes > l2) {
-      blocking.step = std::min(blocking.step, streamed_depth(rows, code.interleaves));
-    }
-    blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
-    blocking.fetches_b = is_one_piece(product, depth, l2);
-    // B stays in L2, and a few strips of A are enough at a time.
-    if (blocking.fetches_b) blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
-  }
-  return blocking;
+          (bytes + kCacheLine - 1) / kCacheLine, by_rows ? rows : cols};
 }
 
 }  // namespace
-
-PanelSizes panel_sizes(const Launch& launch) {
-  PanelSizes sizes;
-  const Problem& problem = launch.plan.problem;
-  const bool splits = launch.layout.slots > 0;
-  for (const Operands& operands : launch.groups) {
-    const Product product = product_of(operands, launch.plan.tile, problem.epilogue, launch.code);
-    if (product.c.rows == 0 || product.c.cols == 0) continue;
-    const KernelCode& code = *product.code;
-    const Blocking blocking = blocking_of(launch, product);
-    const std::int64_t block_cols = std::min(product.specs.c.block_cols, product.c.cols);
-    const std::int64_t block_rows = std::min(product.specs.c.block_rows, product.c.rows);
-    if (launch.multiplies() && !blocking.a_in_place) {
-      const std::int64_t panels = blocking.rows / code.mr;
-      const std::int64_t bytes = blocking.copied_stride > 0
-                                     ? blocking.rows * blocking.copied_stride * code.packed_size_a
-                                     : panels * code.panel_bytes_a(blocking.depth);
-      sizes.a = std::max(sizes.a, line_up(bytes));
-    }
-    if (launch.multiplies() && !product.b_in_place && product.packed_b == nullptr) {
-      const std::int64_t cols = blocking.keeps_b ? block_cols : std::min(block_cols, blocking.cols);
-      const std::int64_t panels = (cols + code.nr - 1) / code.nr;
-      sizes.b = std::max(sizes.b, line_up(panels * code.panel_bytes_b(blocking.depth)));
-    }
-    if (!product.sums_in_c() && (splits || product.depth() > blocking.step)) {
-      sizes.sums = std::max(
-          sizes.sums, line_up(block_rows * padded_columns(block_cols) * size_of(code.accumulator)));
-    }
-  }
-  return sizes;
-}
 
 TileRunner::TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory,
                        ItemClock& clock)
@@ -331,6 +211,12 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
     ahead_.b = far_rows(product_.b, next_k + from, tile.col, to - from, tile.cols);
   } else if (reads_b && next_col < tile.cols) {
     ahead_.b = far_rows(product_.b, k, tile.col + next_col, depth_at(k), cols_at(next_col));
+  } else if (blocking_.fetches_panels && (next_col < tile.cols || !is_last_row)) {
+    const KernelCode& code = *product_.code;
+    const std::int64_t panel_bytes = code.panel_bytes_b(depth_at(k));
+    const std::int64_t next = next_col < tile.cols ? next_col : 0;
+    const std::int64_t panels = (cols_at(next) + code.nr - 1) / code.nr;
+    ahead_.b = {b_panels_ + next / code.nr * panel_bytes, 0, panels * panel_bytes / kCacheLine, 1};
   } else if (is_last_row && next_col >= tile.cols && !is_last_k) {
     ahead_.b = far_rows(product_.b, next_k, tile.col, depth_at(next_k), cols_at(0));
   }

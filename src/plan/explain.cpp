@@ -32,13 +32,14 @@ Waves waves_of(std::int64_t tiles, std::int64_t workers) {
   return waves;
 }
 
-// On a CPU the scratchpad is L2: it holds the piece of A that is packed at a time, half of it where
-// the backend chooses, and the panel of B in use.
+// On a CPU the scratchpad is L2: it holds the piece of A that is packed at a time, a quarter of it
+// where the backend chooses, half beside a B in place, and the panel of B in use.
 ScratchpadUse cpu_scratchpad_use(const Plan& plan) {
   const std::int64_t depth_bytes = std::int64_t{plan.tile.block_k} * size_of(plan.problem.types.a);
   const std::int64_t whole_block = plan.tile.block_m * depth_bytes;
-  const std::int64_t chosen =
-      plan.tile.mc > 0 ? plan.tile.mc * depth_bytes : plan.machine.scratchpad_bytes / 2;
+  const std::int64_t chosen = plan.tile.mc > 0
+                                  ? plan.tile.mc * depth_bytes
+                                  : plan.machine.scratchpad_bytes / (plan.tile.b_in_place ? 2 : 4);
   return {.a_bytes = std::min(whole_block, chosen), .b_bytes = plan.tile.nr * depth_bytes};
 }
 
