@@ -9,7 +9,6 @@
 #include "cli/interrupt.hpp"
 #include "cli/limit_steps.hpp"
 #include "cli/progress.hpp"
-#include "plan/intensity.hpp"
 #include "report/pipeline_chart.hpp"
 #include "report/story.hpp"
 #include "report/text.hpp"
@@ -25,29 +24,8 @@ using report::seconds;
 
 constexpr std::int64_t kMostK = std::int64_t{1} << 36;
 
-bool is_cpu(const LimitDevice& device) {
-  return device.machine().kind == MachineKind::cpu;
-}
-
 double to_double(std::int64_t value) {
   return static_cast<double>(value);
-}
-
-GemmShape shape_or(const GemmShape& given, const GemmShape& otherwise) {
-  return given.m > 0 ? given : otherwise;
-}
-
-TileConfig tile_or(const TileConfig& given, int block_m, int block_n, int block_k) {
-  if (given.block_m > 0) return given;
-  TileConfig tile;
-  tile.block_m = block_m;
-  tile.block_n = block_n;
-  tile.block_k = block_k;
-  return tile;
-}
-
-double flops(const GemmShape& shape) {
-  return 2.0 * to_double(shape.m) * to_double(shape.n) * to_double(shape.k);
 }
 
 // The work of all the products whose operands fit, as K doubles.
@@ -60,27 +38,11 @@ double work_until_full(const LimitDevice& device, GemmShape shape, const GemmTyp
   return sum;
 }
 
-double run_step(LimitDevice& device, const LimitPlan& step, const LimitProduct& product,
-                int repeats) {
-  const Operands operands = product.operands();
-  return device.seconds(*step.plan, {&operands, 1}, repeats);
-}
-
 // The rate of the fastest step, for "falls to … of the best".
 double best_rate(const std::vector<report::ScatterPoint>& points) {
   double best = 0;
   for (const report::ScatterPoint& point : points) best = std::max(best, point.y);
   return best;
-}
-
-void set_rate_chart(report::ScatterChart& chart, const char* x_title) {
-  chart.description = std::string("Rate over ") + x_title;
-  chart.x_title = x_title;
-  chart.y_title = "measured rate";
-  chart.x_base = 2;
-  chart.y_base = 10;
-  chart.y_text = flops_per_second;
-  chart.joins_points = true;
 }
 
 }  // namespace
@@ -244,63 +206,6 @@ LimitFindings find_scratchpad_limit(LimitDevice& device, const LimitOptions& opt
         : agree    ? fmt::format("The device itself allows {}: it agrees with every verdict.",
                                  bytes(to_double(asked)))
                    : "The device does not agree with every verdict.");
-  }
-  return found;
-}
-
-LimitFindings find_intensity_limit(LimitDevice& device, const LimitOptions& options) {
-  const GemmShape shape = shape_or(
-      options.shape, is_cpu(device) ? GemmShape{512, 512, 512} : GemmShape{4096, 4096, 4096});
-  const int depth = options.tile.block_k > 0 ? options.tile.block_k : is_cpu(device) ? 256 : 64;
-  constexpr int kLargestEdge = 256;
-  LimitFindings found;
-  found.title = "Intensity";
-  found.question = fmt::format(
-      "The block's edges double from 1 to {}: a square block of edge B multiplies each element it "
-      "has "
-      "fetched B times.",
-      kLargestEdge);
-  found.columns = {{"block", false},         {"predicted intensity", true},
-                   {"predicted rate", true}, {"measured", true},
-                   {"rate", true},           {"", false}};
-  set_rate_chart(found.chart, "FLOP per byte of the block");
-  const LimitProduct product(device, shape, options.types);
-  Progress progress("doubling the edges", std::log2(kLargestEdge) + 1, "steps");
-  for (int edge = 1; edge <= kLargestEdge; edge *= 2) {
-    throw_if_interrupted();
-    const TileConfig tile = tile_or({}, edge, edge, depth);
-    const LimitPlan step = plan_step(device, shape, options.types, tile);
-    const double intensity = flops_per_byte(tile, options.types);
-    const bool runs = step.plan && (is_cpu(device) || step.is_compiled);
-    const double taken = runs ? run_step(device, step, product, options.repeats) : 0;
-    const double rate = taken > 0 ? flops(shape) / taken : 0;
-    progress.at(to_double(std::ssize(found.rows)) + 1);
-    const double predicted = step.plan ? flops(shape) / step.plan->cost.seconds : 0;
-    found.rows.push_back({report::tile(tile), report::intensity(intensity),
-                          predicted > 0 ? flops_per_second(predicted) : "",
-                          taken > 0 ? seconds(taken) : "", rate > 0 ? flops_per_second(rate) : "",
-                          runs        ? ""
-                          : step.plan ? "no kernel of this block is compiled"
-                                      : step.refusal});
-    nlohmann::json json = {{"edge", edge}, {"flops_per_byte", intensity}};
-    if (predicted > 0) json["predicted_flops_per_second"] = predicted;
-    if (rate > 0) json["flops_per_second"] = rate;
-    found.steps.push_back(json);
-    if (rate > 0) {
-      found.chart.points.push_back(
-          {intensity, rate,
-           fmt::format("{} × {}\n{}\n{}", edge, edge, report::intensity(intensity),
-                       flops_per_second(rate)),
-           false});
-    }
-  }
-  if (found.chart.points.size() > 1) {
-    const report::ScatterPoint& first = found.chart.points.front();
-    const report::ScatterPoint& last = found.chart.points.back();
-    found.conclusions.push_back(fmt::format(
-        "From {} to {} FLOP per byte the rate rises {}, from {} to {}.", report::figure(first.x),
-        report::figure(last.x), report::times(last.y / first.y), flops_per_second(first.y),
-        flops_per_second(last.y)));
   }
   return found;
 }

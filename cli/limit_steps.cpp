@@ -1,9 +1,32 @@
 #include "cli/limit_steps.hpp"
 
 #include "core/catalogue.hpp"
+#include "report/text.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {
+
+bool is_cpu(const LimitDevice& device) {
+  return device.machine().kind == MachineKind::cpu;
+}
+
+double flops(const GemmShape& shape) {
+  return 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+         static_cast<double>(shape.k);
+}
+
+GemmShape shape_or(const GemmShape& given, const GemmShape& otherwise) {
+  return given.m > 0 ? given : otherwise;
+}
+
+TileConfig tile_or(const TileConfig& given, int block_m, int block_n, int block_k) {
+  if (given.block_m > 0) return given;
+  TileConfig tile;
+  tile.block_m = block_m;
+  tile.block_n = block_n;
+  tile.block_k = block_k;
+  return tile;
+}
 
 LimitProduct::LimitProduct(LimitDevice& device, const GemmShape& shape, const GemmTypes& types)
     : shape_(shape),
@@ -43,6 +66,22 @@ LimitPlan plan_step(const LimitDevice& device, const GemmShape& shape, const Gem
   step.is_compiled = kernel != nullptr;
   step.use = scratchpad_use(step.plan->tile, types, epilogue_bytes(kernel, step.plan->tile, types));
   return step;
+}
+
+double run_step(LimitDevice& device, const LimitPlan& step, const LimitProduct& product,
+                int repeats) {
+  const Operands operands = product.operands();
+  return device.seconds(*step.plan, {&operands, 1}, repeats);
+}
+
+void set_rate_chart(report::ScatterChart& chart, const char* x_title) {
+  chart.description = std::string("Rate over ") + x_title;
+  chart.x_title = x_title;
+  chart.y_title = "measured rate";
+  chart.x_base = 2;
+  chart.y_base = 10;
+  chart.y_text = report::flops_per_second;
+  chart.joins_points = true;
 }
 
 }  // namespace tessera::cli

@@ -93,6 +93,12 @@ int run_limits(const Options& options) {
   const std::unique_ptr<LimitDevice> device =
       machine.kind == MachineKind::gpu ? open_cuda(machine, options.memory)
                                        : open_cpu(machine, options.threads, options.memory);
+  if (machine.kind == MachineKind::gpu) {
+    limits.count_bytes = [&](const GemmShape& shape, const TileConfig& tile) {
+      return count_first_launch({"run", to_text(shape), "--type", options.type, "--tile",
+                                 to_text(tile), "--device", "cuda", "--repeat", "1"});
+    };
+  }
   const auto experiment =
       std::find_if(kExperiments.begin(), kExperiments.end(),
                    [&](const Experiment& one) { return options.experiment == one.name; });

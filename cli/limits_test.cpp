@@ -104,6 +104,45 @@ TEST(Limits, AGpuRefusesWhatTheDeviceWouldRefuse) {
   EXPECT_NE(found.conclusions[0].find("agrees"), std::string::npos) << found.conclusions[0];
 }
 
+TEST(Limits, CountedBytesStandBesideThePredictedOnes) {
+  PaperDevice device;
+  LimitOptions options;
+  options.types = gemm_types_for(ElementType::bf16);
+  options.count_bytes = [](const GemmShape& shape, const TileConfig& tile) {
+    EXPECT_EQ(shape, (GemmShape{4096, 4096, 4096}));
+    return CounterReading{CountedBytes{1e6, 2e6, 1e6 * tile.block_m}, ""};
+  };
+  const LimitFindings found = find_intensity_limit(device, options);
+  int counted = 0;
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    EXPECT_EQ(found.rows[i].size(), found.columns.size());
+    const nlohmann::json& step = found.steps[i];
+    EXPECT_EQ(step.contains("measured_cache_bytes"), step.contains("flops_per_second"));
+    if (!step.contains("measured_cache_bytes")) continue;
+    ++counted;
+    EXPECT_EQ(step["measured_memory_bytes_read"], 1e6);
+    EXPECT_EQ(step["measured_cache_bytes"], 1e6 * step["edge"].get<int>());
+    EXPECT_GT(step["predicted_memory_bytes"], 3 * 4096 * 4096 * 2 * 0.9);
+  }
+  EXPECT_GE(counted, 2);
+}
+
+TEST(Limits, WithoutCountersOneLineSaysWhyAndNothingIsTriedTwice) {
+  PaperDevice device;
+  LimitOptions options;
+  options.types = gemm_types_for(ElementType::bf16);
+  int calls = 0;
+  options.count_bytes = [&](const GemmShape&, const TileConfig&) {
+    ++calls;
+    return CounterReading{{}, "nobody counts here"};
+  };
+  const LimitFindings found = find_intensity_limit(device, options);
+  EXPECT_EQ(calls, 1);
+  ASSERT_FALSE(found.conclusions.empty());
+  EXPECT_EQ(found.conclusions.back(), "Bytes moved were not counted: nobody counts here.");
+  EXPECT_EQ(found.columns.size(), 6u);
+}
+
 TEST(Limits, StagesOfAGpuFillItsScratchpad) {
   PaperDevice device;
   LimitOptions options;
