@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Installs a build and uses it from outside. Arguments: cmake, build folder, compiler, work folder.
+# Installs a build and uses it from outside. Arguments: cmake, build folder, compiler, work folder,
+# whether the build has CUDA (ON or OFF). If it has and there is a GPU, a product must run on it.
 set -euo pipefail
-cmake=$1 build=$2 compiler=$3 work=$4
+cmake=$1 build=$2 compiler=$3 work=$4 cuda=$5
 project=$(cd "$(dirname "$0")" && pwd)/project
 prefix=$work/prefix
 
+has_gpu=no
+if [ "$cuda" = ON ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then has_gpu=yes; fi
+mkdir -p "$work"
 rm -rf "$prefix" "$work/shared" "$work/static"
 "$cmake" --install "$build" --prefix "$prefix" >"$work/install.log"
 
@@ -17,7 +21,15 @@ for kind in shared static; do
   "$cmake" --build "$work/$kind" >>"$work/$kind.log" || { cat "$work/$kind.log"; exit 1; }
   echo "find_package, $kind:"
   "$work/$kind/consumer"
-  if [ -x "$work/$kind/consumer_cuda" ]; then "$work/$kind/consumer_cuda"; fi
+  said=""
+  if [ -x "$work/$kind/consumer_cuda" ]; then
+    said=$("$work/$kind/consumer_cuda") || { echo "$said"; exit 1; }
+    echo "$said"
+  fi
+  if [ "$has_gpu" = yes ] && [[ $said != "a product on the device"* ]]; then
+    echo "there is a GPU, and no product ran on it"
+    exit 1
+  fi
 done
 if ! readelf -d "$work/shared/consumer" | grep -q 'NEEDED.*libtessera\.so\.[0-9]'; then
   echo "the shared library has no SONAME with its major version"
