@@ -231,6 +231,16 @@ double memory_rate(const TileProfile& profile, const Machine& machine, std::int6
   return std::min(machine.memory_bytes_per_second, workers * worker_memory_rate(profile, machine));
 }
 
+// What runs that end anywhere within tiles take beside whole tiles and splits of them, on a GPU:
+// more code to fetch, longer ways to an item, and loads that nobody shares. H200, 2026-11.
+constexpr double kStreaming = 3.6e-6;
+constexpr double kStreamingPace = 0.06;
+
+double streaming_extra(const Machine& machine, const Partition& partition, double streaming) {
+  if (machine.kind == MachineKind::cpu || partition.stream_iterations == 0) return 0;
+  return kStreaming + kStreamingPace * streaming;
+}
+
 double launch_seconds(const TileProfile& profile, const Machine& machine, std::int64_t workers) {
   const bool forks = machine.kind == MachineKind::gpu || workers > 1;
   return forks ? machine.cost.launch_seconds + profile.extra_launch_seconds : 0;
@@ -351,7 +361,8 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
   p.packing = profile.packing_seconds / workers;
   p.items = loads.total / workers - p.arithmetic - p.packing;
   p.imbalance = busy - loads.total / workers;
-  p.fixup = fixup_seconds(profile, machine, partition);
+  p.fixup =
+      fixup_seconds(profile, machine, partition) + streaming_extra(machine, partition, streaming);
   p.memory = std::max(0.0, bytes.stream / rate - streaming) +
              std::max(0.0, bytes.units / rate - (busy - streaming));
   p.seconds = p.launch + p.copying + busy + p.fixup + p.memory;

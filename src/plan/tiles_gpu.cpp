@@ -12,13 +12,13 @@ bool same_blocks(const TileConfig& p, const TileConfig& q) {
 }
 
 // A worker is a cluster of blocks, one on each SM. Clusters lie within groups of 16 or 18 SMs,
-// which clusters of four do not fill: 30 run at once on an H200, of 33 by the count of SMs.
+// which larger clusters do not fill: 30 of four blocks run at once on an H200, and 15 of eight, of
+// 33 and 16 by the count of SMs.
 int workers_of(const PlanRequest& request, const TileConfig& tile) {
   if (request.options.workers) return *request.options.workers;
-  constexpr double kFilledByFours = 30.0 / 33.0;
   const int blocks = tile.cluster_m * tile.cluster_n;
-  const int workers = request.machine.workers / blocks;
-  return std::max(1, blocks > 2 ? static_cast<int>(workers * kFilledByFours) : workers);
+  const int sms = request.machine.workers;
+  return std::max(1, (blocks > 2 ? sms * 10 / 11 : sms) / blocks);
 }
 
 std::optional<std::string> why_not_resident(const PlanRequest& request, const TileConfig& tile,

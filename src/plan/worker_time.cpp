@@ -145,8 +145,8 @@ constexpr double kHalfLines = 1.4;
 double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent) {
   const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
   if (layout.alignment >= 128 || !suits_tma(layout)) return boxes;
-  if (layout.alignment >= 64) return 1.1 * boxes;
-  return (layout.alignment >= 32 ? 1.3 : 1.75) * boxes;
+  if (layout.alignment >= 64) return 1.24 * boxes;
+  return (layout.alignment >= 32 ? 1.44 : 1.67) * boxes;
 }
 
 // What the cache sends to all workers together, as a share of what each of them can receive alone:
@@ -154,9 +154,9 @@ double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent)
 // bytes a clock and SM.
 constexpr double kSharedOutput = 0.72;
 
-// A block of threads asks for a line in so much of the time in which it receives one: 2.3 clocks,
+// A block of threads asks for a line in so much of the time in which it receives one: 2.2 clocks,
 // whoever else is busy (the same).
-constexpr double kAskingForLines = 1.1;
+constexpr double kAskingForLines = 1.06;
 
 // Bytes of one iteration's blocks that one of a cluster's blocks of threads receives.
 double received_bytes(const TileConfig& tile, const GemmTypes& types) {
