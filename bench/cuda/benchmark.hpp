@@ -38,6 +38,7 @@ struct SweptPlan {
   Schedule schedule;
   double predicted = 0;  // seconds
   Sample measured;
+  bool is_final = false;  // timed as often as the chosen plan, beside it
 };
 
 struct CudaCaseResult {
@@ -88,6 +89,9 @@ class CudaBenchmark {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Of those in the final; null without a sweep.
+const SweptPlan* best_of_sweep(const CudaCaseResult& result);
 
 // The chosen plan's time over the sweep's best, less 1.
 double regret_of(const CudaCaseResult& result);

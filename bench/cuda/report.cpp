@@ -63,6 +63,7 @@ json to_json(const CudaCaseResult& result) {
     out["sweep"].push_back({{"kernel", plan.kernel},
                             {"schedule", to_json(plan.schedule)},
                             {"predicted_seconds", plan.predicted},
+                            {"is_final", plan.is_final},
                             {"measured", to_json(plan.measured)}});
   }
   return out;
@@ -106,12 +107,10 @@ std::string to_line(const CudaCaseResult& result) {
           : format("%8s %8s", "-", "-");
   std::string plan = result.plan.kernel + " " + std::string(name_of(schedule.kind));
   if (schedule.kind == ScheduleKind::split_k) plan += "(" + std::to_string(schedule.splits) + ")";
-  if (!result.sweep.empty()) {
-    const SweptPlan& best = *std::ranges::min_element(
-        result.sweep, {}, [](const SweptPlan& swept) { return swept.measured.median; });
-    plan += format("; best %.3f by ", 1 + regret_of(result)) + best.kernel + " " +
-            std::string(name_of(best.schedule.kind)) + "(" + std::to_string(best.schedule.splits) +
-            ")";
+  if (const SweptPlan* const best = best_of_sweep(result)) {
+    plan += format("; best %.3f by ", 1 + regret_of(result)) + best->kernel + " " +
+            std::string(name_of(best->schedule.kind)) + "(" +
+            std::to_string(best->schedule.splits) + ")";
   }
   return format("%-22s %8.2fus %8.1f %s %7.2f  ", result.what.name.c_str(), ours * 1e6,
                 flops_of(result.plan.problem) / ours * 1e-12, peer.c_str(),

@@ -29,12 +29,6 @@ Stopwatch::~Stopwatch() {
 }
 
 std::vector<Sample> Stopwatch::race(const std::vector<Contestant>& contestants, int repeats) {
-  for (const Contestant& contestant : contestants) contestant.run(stream_);
-  cuda::check(cudaStreamSynchronize(stream_), "the warm-up run");
-  return time(contestants, repeats);
-}
-
-std::vector<Sample> Stopwatch::time(const std::vector<Contestant>& contestants, int repeats) {
   const std::size_t count = contestants.size();
   const std::size_t needed = 2 * count * static_cast<std::size_t>(repeats);
   while (events_.size() < needed) {
@@ -42,6 +36,8 @@ std::vector<Sample> Stopwatch::time(const std::vector<Contestant>& contestants, 
     cuda::check(cudaEventCreate(&event), "creating an event");
     events_.push_back(event);
   }
+  for (const Contestant& contestant : contestants) contestant.run(stream_);
+  cuda::check(cudaStreamSynchronize(stream_), "the warm-up run");
 
   std::size_t next = 0;
   std::vector<std::size_t> who;

@@ -46,8 +46,6 @@ class Stopwatch {
 
   // One sample per contestant, after one untimed run each.
   std::vector<Sample> race(const std::vector<Contestant>& contestants, int repeats);
-  // The same of contestants whose code has run before.
-  std::vector<Sample> time(const std::vector<Contestant>& contestants, int repeats);
 
  private:
   DeviceMemory flush_;
