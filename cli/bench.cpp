@@ -212,7 +212,7 @@ int run_moe(const Options& options) {
   moe.types = gemm_types_for(element_type_from_name(options.types.front()));
   moe.plan = variants_from(options).front().options;
   moe.threads = options.threads.empty() ? moe.machine.workers : options.threads.front();
-  if (!on_gpu) moe.machine = with_threads(moe.machine, moe.threads);
+  if (!on_gpu) moe.machine = with_workers(moe.machine, moe.threads);
   moe.cases = moe_cases(options, on_gpu ? 1 : kCpuRowDivisor);
   moe.seconds = options.seconds;
   moe.cold = true;  // weights come from memory, as in a model with more than one layer

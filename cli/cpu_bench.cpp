@@ -119,7 +119,7 @@ class CaseRunner {
   void add_variants(const CaseOperands& operands, std::vector<Entry>& entries,
                     CaseResult& result) const {
     const Problem problem = describe(operands.operands(), 1, 0, {});
-    const Machine machine = with_threads(options_.machine, threads_);
+    const Machine machine = with_workers(options_.machine, threads_);
     const RunOptions run_options{.threads = threads_};
     for (const Variant& variant : options_.variants) {
       const Plan plan = make_plan(problem, machine, variant.options);
@@ -201,13 +201,6 @@ class CaseRunner {
 };
 
 }  // namespace
-
-Machine with_threads(Machine machine, int threads) {
-  machine.memory_bytes_per_second =
-      std::min(machine.memory_bytes_per_second, threads * machine.worker_memory_bytes_per_second);
-  machine.workers = threads;
-  return machine;
-}
 
 std::vector<CaseResult> run_cpu_bench(const CpuBenchOptions& options,
                                       const std::function<void(const CaseResult&)>& done) {

@@ -74,9 +74,6 @@ struct CaseResult {
   }
 };
 
-// The machine as fewer threads see it.
-Machine with_threads(Machine machine, int threads);
-
 // Calls `done` after each case. Throws Error(interrupted) on Ctrl-C.
 std::vector<CaseResult> run_cpu_bench(const CpuBenchOptions& options,
                                       const std::function<void(const CaseResult&)>& done);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/compare.hpp"
 #include "cli/execution.hpp"
@@ -31,7 +32,12 @@ struct Options {
 
 Plan plan_for(const Options& options, const Problem& problem) {
   if (!options.plan_file.empty()) return plan_from_json(read_text_file(options.plan_file));
-  return make_plan(problem, machine_from(options.machine), plan_options_from(options.schedule));
+  Machine machine = machine_from(options.machine);
+  const int threads = options.execution.threads;
+  if (threads > 0 && threads < machine.workers && machine.kind == MachineKind::cpu) {
+    machine = with_workers(std::move(machine), threads);
+  }
+  return make_plan(problem, machine, plan_options_from(options.schedule));
 }
 
 std::string speed_text(const Speed& speed, const Timing& timing) {
@@ -183,9 +189,8 @@ Verb add_run_verb(CLI::App& app) {
   add_schedule_options(*verb, options->schedule);
   verb->add_option("--plan", options->plan_file, "Run this plan, from 'tessera plan --json'")
       ->type_name("FILE");
-  verb->add_option(
-          "--threads", options->execution.threads,
-          "Threads for this product (default: all cores); the result does not depend on it")
+  verb->add_option("--threads", options->execution.threads,
+                   "Threads for this product, which is planned for as many (default: all cores)")
       ->type_name("N")
       ->check(in_range(1, 4096));
   verb->add_option("--repeat", options->execution.repeat,

@@ -20,6 +20,10 @@ FoundPlan plan_of(std::string_view call, const ProblemKey& key) {
   return find_or_make_plan(key);
 }
 
+int planned_threads(const RunOptions& options) {
+  return options.device == kHost ? threads_to_plan_for(threads_of(options)) : 0;
+}
+
 }  // namespace
 
 void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
@@ -40,6 +44,7 @@ void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
   const Problem problem = describe(groups, alpha, beta, epilogue);
   ProblemKey key = ProblemKey::of(problem);
   key.device = options.device;
+  key.threads = planned_threads(options);
   run_on_backend(*plan_of("grouped_gemm", key).plan, groups, options);
 }
 
@@ -47,9 +52,11 @@ void gemm(double alpha, const Operands& operands, double beta, const Epilogue& e
           const RunOptions& options) {
   if (repeat_small_call(alpha, operands, beta, epilogue, options)) return;
   const CheckedGroup checked = check_single(operands, alpha, beta, epilogue);
-  const ProblemKey key{options.device, checked.types, {&checked.shape, 1},
-                       checked.a,      checked.b,     checked.c,
-                       alpha,          beta,          epilogue};
+  const ProblemKey key{options.device, planned_threads(options),
+                       checked.types,  {&checked.shape, 1},
+                       checked.a,      checked.b,
+                       checked.c,      alpha,
+                       beta,           epilogue};
   const FoundPlan found = plan_of("gemm", key);
   // What came twice comes again.
   if (found.origin == PlanOrigin::recent)

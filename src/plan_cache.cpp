@@ -52,7 +52,7 @@ std::shared_ptr<const Plan> with_scalars(const Plan& plan, const ProblemKey& key
 // bits.
 bool is_for(const Plan& plan, const ProblemKey& key) {
   return (plan.machine.kind == MachineKind::gpu) == (key.device != kHost) &&
-         key.same_path(plan.problem);
+         (key.threads == 0 || plan.machine.workers == key.threads) && key.same_path(plan.problem);
 }
 
 struct Recent {
@@ -75,8 +75,12 @@ const Machine& machine_of_calls(int device) {
                                  : devices->emplace(device, machine_of(device)).first->second;
 }
 
+int threads_to_plan_for(int threads) {
+  return threads > 0 && threads < machine_of_calls(kHost).workers ? threads : 0;
+}
+
 ProblemKey ProblemKey::of(const Problem& p) {
-  return {kHost, p.types, p.groups, p.a, p.b, p.c, p.alpha, p.beta, p.epilogue};
+  return {kHost, 0, p.types, p.groups, p.a, p.b, p.c, p.alpha, p.beta, p.epilogue};
 }
 
 Problem ProblemKey::problem() const {
@@ -95,7 +99,7 @@ std::uint64_t ProblemKey::hash() const {
       static_cast<std::uint64_t>(types.a) | static_cast<std::uint64_t>(types.b) << 4 |
       static_cast<std::uint64_t>(types.c) << 8 | static_cast<std::uint64_t>(epilogue.bias) << 12 |
       static_cast<std::uint64_t>(epilogue.activation) << 16 | whole(alpha == 0) << 20 |
-      whole(beta == 0) << 21 | whole(device + 1) << 32;
+      whole(beta == 0) << 21 | whole(device + 1) << 32 | whole(threads) << 48;
   std::uint64_t state = kinds * kMix[0] + (layout(a) | layout(b) << 16 | layout(c) << 32) * kMix[1];
   for (const GemmShape& shape : groups) {
     state = (state ^ state >> 29) * kMix[0] + whole(shape.m) * kMix[2] + whole(shape.n) * kMix[3] +
@@ -169,7 +173,9 @@ FoundPlan find_or_make_plan(const ProblemKey& key, PlanKeeping keeping) {
   std::shared_ptr<const Plan> plan = shared_cache().find(hash, key);
   const PlanOrigin origin = plan ? PlanOrigin::shared : PlanOrigin::made;
   if (!plan) {
-    plan = std::make_shared<const Plan>(make_plan(key.problem(), machine_of_calls(key.device)));
+    const Machine& machine = machine_of_calls(key.device);
+    plan = std::make_shared<const Plan>(
+        make_plan(key.problem(), key.threads > 0 ? with_workers(machine, key.threads) : machine));
     if (keeping == PlanKeeping::all_threads) shared_cache().insert(hash, plan);
   } else if (!key.same_scalars(plan->problem)) {
     plan = with_scalars(*plan, key);

@@ -21,6 +21,7 @@ namespace tessera {
 // A Problem without owning its groups, and where it is to be solved.
 struct ProblemKey {
   int device = kHost;
+  int threads = 0;  // on the host: workers to plan for; 0 takes the machine's
   GemmTypes types;
   std::span<const GemmShape> groups;
   OperandLayout a, b, c;
@@ -69,6 +70,9 @@ class PlanCache {
 
 // The machine that calls on a device plan for: asked once, kept for ever.
 const Machine& machine_of_calls(int device);
+
+// ProblemKey::threads of a call on so many: 0 where the machine has no more workers than that.
+int threads_to_plan_for(int threads);
 
 // How a call came by its plan.
 enum class PlanOrigin { made, shared, recent };

@@ -172,6 +172,20 @@ TEST(Concurrency, CallsFromManyThreads) {
   for (const std::string& fault : faults) EXPECT_EQ(fault, "");
 }
 
+// A long k, which a plan for several workers splits.
+TEST(Concurrency, ACallIsPlannedForItsThreads) {
+  Product product(kFloat, {24, 40, 20000}, 0, Fill::normal, 5);
+  Product planned(kFloat, {24, 40, 20000}, 0, Fill::normal, 5);
+  const Operands operands = planned.operands();
+  const Plan plan = make_plan(describe({&operands, 1}, 1, 0, {}), with_workers(host_machine(), 1));
+  run(plan, {&operands, 1});
+  gemm(1, product.operands(), 0);
+  for (int call = 0; call < 3; ++call) {
+    gemm(1, product.operands(), 0, {}, {.threads = 1});
+    ASSERT_EQ(product.c.bytes(), planned.c.bytes());
+  }
+}
+
 std::string multiply_on_two_threads() {
   Product product(kFloat, {200, 180, 160}, 0, Fill::normal, 2);
   const Operands operands = product.operands();

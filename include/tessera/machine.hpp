@@ -67,4 +67,7 @@ TESSERA_API std::vector<std::string> machine_names();
 // from the operating system, instruction sets from CPUID, default cost constants for its kind.
 TESSERA_API Machine host_machine();
 
+// The same CPU as `workers` of its cores see it, at least 1: for plans of calls on fewer threads.
+TESSERA_API Machine with_workers(Machine machine, int workers);
+
 }  // namespace tessera

@@ -182,6 +182,15 @@ double Machine::peak(ElementType type) const {
   return found == peaks.end() ? 0 : found->flops_per_second_per_worker;
 }
 
+Machine with_workers(Machine machine, int workers) {
+  const double share = static_cast<double>(workers) / machine.workers;
+  machine.workers = workers;
+  machine.cache_bytes_per_second *= share;
+  machine.memory_bytes_per_second =
+      std::min(machine.memory_bytes_per_second, workers * machine.worker_memory_bytes_per_second);
+  return machine;
+}
+
 Machine machine_by_name(std::string_view name) {
   const auto gpu = std::ranges::find(kGpus, name, &Gpu::name);
   if (gpu != kGpus.end()) return machine_of(*gpu);

@@ -2,9 +2,9 @@
 // of the nearest kind and replaces what the operating system and CPUID know: workers, caches,
 // instruction set. Nothing is timed, so the same processor gives the same machine, the same plans
 // and the same bits every time; `tessera calibrate` measures.
-#include <algorithm>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "cpu/cpuid.hpp"
 #include "cpu/threads.hpp"
@@ -60,18 +60,13 @@ void replace_if_known(std::int64_t& value, std::int64_t known) {
 Machine host_machine() {
   const std::string_view architecture = cpu::host_architecture();
   Machine machine = machine_by_name(nearest_shipped(architecture));
-  const double shipped_workers = machine.workers;
   machine.name = "host";
   machine.architecture = architecture;
-  machine.workers = cpu::usable_cpus();
+  // Fewer workers than the description has draw less, up to what each can draw alone.
+  machine = with_workers(std::move(machine), cpu::usable_cpus());
   replace_if_known(machine.l1_bytes, cache_bytes(1));
   replace_if_known(machine.scratchpad_bytes, cache_bytes(2));
   replace_if_known(machine.cache_bytes, cache_bytes(3));
-  // Fewer workers than the description has draw less, up to what each can draw alone.
-  const double share = machine.workers / shipped_workers;
-  machine.cache_bytes_per_second *= share;
-  machine.memory_bytes_per_second = std::min(
-      machine.memory_bytes_per_second, machine.worker_memory_bytes_per_second * machine.workers);
   if (architecture == "scalar") {
     // Two 128-bit multiplies and adds, without fusing: a quarter of AVX2's rate.
     for (PeakRate& peak : machine.peaks) peak.flops_per_second_per_worker /= 4;
