@@ -91,13 +91,24 @@ struct Code {
       const std::int64_t groups = padded(source.depth) / Ops::kGroup;
       panel += bytes_b(source.depth);
       auto* sums = reinterpret_cast<typename Ops::Acc*>(panel - kExtra);
-      for (int v = 0; v < NV; ++v) {
-        auto sum = Ops::zero();
-        for (std::int64_t group = 0; group < groups; ++group) {
+      // Two sums of each vector, so that four additions are under way: one takes as long as four.
+      typename Ops::Vec sum[2][NV];
+      for (int v = 0; v < NV; ++v) sum[0][v] = sum[1][v] = Ops::zero();
+      const auto add = [&](std::int64_t group, int half) __attribute__((always_inline)) {
+        for (int v = 0; v < NV; ++v) {
           const auto* at = elements + (group * kWidth + v * Ops::kLanes) * Ops::kGroup;
-          sum = Ops::multiply_add(sum, Ops::offset(), Ops::load_b(at));
+          sum[half][v] = Ops::multiply_add(sum[half][v], Ops::offset(), Ops::load_b(at));
         }
-        Ops::store(sums + v * Ops::kLanes, sum);
+      };
+      std::int64_t group = 0;
+      for (; group + 1 < groups; group += 2) {
+        add(group, 0);
+        add(group + 1, 1);
+      }
+      if (group < groups) add(group, 0);
+      for (int v = 0; v < NV; ++v) {
+        const auto both = Ops::scale_add(sum[0][v], Ops::set(1), sum[1][v]);
+        Ops::store(sums + v * Ops::kLanes, both);
       }
     }
   }
