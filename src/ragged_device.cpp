@@ -252,6 +252,7 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   constexpr std::int64_t kLeastRows = 4;
   constexpr std::int64_t kFewRows = 32;
   constexpr std::int64_t kManyRows = 96;
+  constexpr std::int64_t kMostRows = 192;
   constexpr std::int64_t kShortK = 1024;
   std::int64_t rows = 0;
   for (const GemmShape& shape : problem.groups) rows += shape.m;
@@ -263,7 +264,8 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   // With a short k a tile is soon done, and many narrow ones cost more than wide ones.
   const std::string name =
       "sm90_" + std::string(name_of(problem.types.a)) +
-      (mean >= kManyRows                                        ? "_256x128x64_swapped_1x2"
+      (mean >= kMostRows                                        ? "_256x128x64_swapped_1x2"
+       : mean >= kManyRows                                      ? "_192x128x64_swapped_1x2"
        : mean > kFewRows || (mean > kLeastRows && k <= kShortK) ? "_128x128x64_swapped"
                                                                 : "_64x128x64_swapped_1x2");
   const KernelEntry* const kernel = find_kernel(name);

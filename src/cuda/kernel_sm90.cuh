@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kColumns <= 128 ? 16 : 4;
+  constexpr bool kReadsSlotsAnew = !(kIsGrouped && kColumns == 192);  // likewise
   // A single multiplier warpgroup leaves registers enough for all.
   constexpr bool kMovesRegisters = kWarpgroups > 1;
 
@@ -106,28 +107,38 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   struct Task {
     const Sm90Maps& maps;
     const GroupOperands& operands;
-    GroupColumns columns;
+    Columns columns;  // of the block's tile
     bool multiplies;
     bool store_by_tma;
   };
+  // As the group's record has it.
   const auto task_of = [&](const Sm90Header& from, const WorkItem& item) -> Task {
+    const int tile = item.tile_n * from.shares.cluster_cols + place_in_cluster(from.shares).col;
+    Columns columns{tile * kColumns, kColumns};
     if (from.tasks == nullptr) {
-      return {arguments.maps, from.operands, {}, from.multiplies, from.store_by_tma};
+      return {arguments.maps, from.operands, columns, from.multiplies, from.store_by_tma};
     }
     const Sm90Task& task = from.tasks[item.group];
-    return {task.maps, task.operands, task.columns, task.multiplies, task.store_by_tma};
+    if constexpr (kIsGrouped) {
+      columns.first = task.columns.first_step(tile) * kLoadStep;
+      const int left = static_cast<int>(task.operands.n) - columns.first;
+      columns.count = min(left, task.columns.steps_of(tile) * kLoadStep);
+    }
+    return {task.maps, task.operands, columns, task.multiplies, task.store_by_tma};
   };
-  // Of the block whose tiles are so many along C's columns from the first.
-  struct Columns {
-    int first;
-    std::int64_t count;  // none or fewer than none: nothing of C
+  // What the ring has of it, with an item where it lies there.
+  const auto view_of = [&](const Sm90Header& from, const WorkItem& item) -> GroupView {
+    const Task task = task_of(from, item);
+    return {task.columns, task.multiplies, task.store_by_tma};
   };
-  const auto columns_of = [&](const Task& task, int tile) -> Columns {
-    if constexpr (!kIsGrouped) return {tile * kColumns, kColumns};
-    const int first = task.columns.first_step(tile) * kLoadStep;
-    const std::int64_t left = task.operands.n - first;
-    const std::int64_t width = task.columns.steps_of(tile) * kLoadStep;
-    return {first, left < width ? left : width};
+  const auto task_in_ring = [&](const WorkItem& item) -> Task {
+    if constexpr (kIsGrouped) {
+      const Sm90Task& task = header.tasks[item.group];
+      const GroupView& view = shared.views[&item - shared.items];
+      return {task.maps, task.operands, view.columns, view.multiplies, view.store_by_tma};
+    } else {
+      return task_of(header, item);
+    }
   };
   // Tensor maps in global memory were written through another proxy than the one that reads them.
   const auto see_tensor_map = [&](const CUtensorMap& map) {
@@ -189,13 +200,20 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   // of the one before: later it would have to wait, sooner another worker might be free first.
   const auto dispatch_claims = [&](ItemWriter<Storage>& writer) {
     std::uint32_t announced = 0;
+    const auto announce = [&](const WorkItem& item) {
+      writer.announce(item, view_of(header, item));
+      ++announced;
+    };
+    const auto wait_for_loader = [&] {
+      if (announced > 0) wait_for(shared.claim_wanted, (announced - 1) % 2);
+    };
     const std::int64_t first = header.partition.stream_tiles;
     const std::int64_t units = (header.tiles - first) * header.partition.splits;
     if (first > 0) {
       shared.space.tiles = first;
       for (const WorkItem& item : items_of(shared.space, header.partition, worker)) {
-        writer.announce(item);
-        ++announced;
+        announce(item);
+        wait_for_loader();
       }
       shared.space.tiles = header.tiles;
     }
@@ -210,16 +228,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       } else if (header.partition.splits == 1) {
         const std::int64_t tile = first + unit;
         group = next_group(group, tile);
-        writer.announce(whole_tile(shared.space, header.partition, group, tile));
-        ++announced;
+        announce(whole_tile(shared.space, header.partition, group, tile));
       } else {
         const auto item = items_of(shared.space, header.partition, unit).begin();
-        if (item != WorkItems::End{}) {
-          writer.announce(*item);
-          ++announced;
-        }
+        if (item != WorkItems::End{}) announce(*item);
       }
-      if (announced > 0) wait_for(shared.claim_wanted, (announced - 1) % 2);
+      wait_for_loader();
       unit = claim_unit(round);
     }
     writer.close();
@@ -231,7 +245,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     if (has_first_item()) {
       writer.announce(first_item());
     } else if (was_given_first_item()) {
-      writer.announce(arguments.header.first_items[worker]);
+      const WorkItem item = arguments.header.first_items[worker];
+      if constexpr (kIsGrouped) {
+        writer.announce(item, view_of(arguments.header, item));
+      } else {
+        writer.announce(item);
+      }
     } else {
       is_announced = false;
     }
@@ -349,10 +368,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
               .end = item.k_end * kSm90BlockK,
               .claims_at = max(item.k_begin, item.k_end - kClaimIterations) * kSm90BlockK};
       if constexpr (!kIsA) {
-        const Columns columns = columns_of(task, item.tile_n * shares.cluster_cols + place.col);
-        run.outside = columns.first;
-        run.boxes =
-            columns.count <= 0 ? 0 : (static_cast<int>(columns.count) + kLoadStep - 1) / kLoadStep;
+        run.outside = task.columns.first;
+        run.boxes = task.columns.count <= 0 ? 0 : (task.columns.count + kLoadStep - 1) / kLoadStep;
       }
       return run;
     };
@@ -429,7 +446,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     const auto own_fixup_space = [&]() -> FixupSpace {
       const int part = static_cast<int>(cptx::get_sreg_cluster_ctarank()) * kWarpgroups +
                        ptx::thread_in_block() / kWarpgroupThreads;
-      void* const slots = *const_cast<void* const volatile*>(&header.fixup.slots);
+      void* slots = nullptr;
+      if constexpr (kReadsSlotsAnew) {
+        slots = *const_cast<void* const volatile*>(&header.fixup.slots);
+      } else {
+        slots = header.fixup.slots;
+      }
       return {static_cast<std::byte*>(slots) + part * header.fixup_part_bytes,
               header.fixup.counters + part * header.fixup_part_counters,
               header.fixup.counters_per_level};
@@ -483,7 +505,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     };
 
     // No wider than the columns that the tile has.
-    const auto accumulate_columns = [&]<int kWidth>(auto self, std::int64_t columns,
+    const auto accumulate_columns = [&]<int kWidth>(auto self, int columns,
                                                     int iterations) -> void {
       if constexpr (kWidth < kColumns) {
         if (columns > kWidth) {
@@ -509,11 +531,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     const auto finish = [&](const WorkItem& item) {
       // Its own, not the kernel's: addresses are not kept across the main loop.
       const int warp = ptx::thread_in_block() / 32;
-      const Task task = task_of(header, item);
+      const Task task = task_in_ring(item);
       const Place place = place_in_cluster(header.shares);
       const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
-      const Columns columns =
-          columns_of(task, item.tile_n * header.shares.cluster_cols + place.col);
+      const Columns columns = task.columns;
       WarpTile tile{.row = tile_row * kBlock.rows + warp * kWarpRows,
                     .col = columns.first,
                     .staging = shared.staging[warp],
@@ -535,7 +556,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
                                   kIsGrouped ? tile.col + columns.count : task.operands.n);
           return;
         }
-        see_tensor_map(task.maps.c);
+        // Of each warp, the one lane that may store.
+        if (tile.lane == 0) see_tensor_map(task.maps.c);
         if constexpr (!kIsGrouped) {
           if (header.epilogue.c_type == ElementType::f32) {
             store_f32_by_tma<kConfig>(sums, alpha, &task.maps.c, tile, header.stores_dense_rows);
@@ -555,17 +577,15 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
 
     for (const WorkItem& item : items_for_warp(shared)) {
       ptx::forget_registers(sums);
-      const Task task = task_of(header, item);
+      const Task task = task_in_ring(item);
       if constexpr (!kIsGrouped) {
         if (header.epilogue.beta != 0 && item.is_whole_tile()) ask_for_c(item);
       }
       if (task.multiplies) {
         const int iterations = ptx::uniform(item.k_end - item.k_begin);
         if constexpr (kIsGrouped) {
-          const int tile =
-              item.tile_n * header.shares.cluster_cols + place_in_cluster(header.shares).col;
-          accumulate_columns.template operator()<kGroupStep>(
-              accumulate_columns, columns_of(task, tile).count, iterations);
+          accumulate_columns.template operator()<kGroupStep>(accumulate_columns, task.columns.count,
+                                                             iterations);
         } else {
           accumulate.template operator()<kColumns>(iterations);
         }

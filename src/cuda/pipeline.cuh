@@ -53,12 +53,27 @@ __device__ inline void arrive(Barrier& barrier) {
 
 inline constexpr int kLoaders = 2;  // one for each operand: both wait for an empty stage
 
+// Columns of C, from the first on.
+struct Columns {
+  std::int32_t first = 0;
+  std::int32_t count = 0;  // none or fewer than none: nothing of C
+};
+
+// What multipliers need to know of an item's group, so that they do not wait for the group's record
+// between two tiles: in kernels for groups.
+struct GroupView {
+  Columns columns;
+  bool multiplies = true;
+  bool store_by_tma = false;
+};
+
 // Announced in place of a WorkItem when there is no more work.
 inline constexpr std::int32_t kNoPeers = 0;
 
 template <Sm90Config kConfig>
 struct SharedStorage {
   static constexpr int kStages = kConfig.block.stages;
+  static constexpr bool kHasViews = kConfig.is_grouped;
 
   alignas(1024) std::byte a[kStages][kConfig.a().bytes()];  // (BM, BK, STAGE), swizzled
   alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled
@@ -66,6 +81,7 @@ struct SharedStorage {
   Sm90Header header;
   IterationSpace space;  // the dispatcher's
   WorkItem items[kDispatchDepth];
+  GroupView views[kHasViews ? kDispatchDepth : 1];
   Barrier stage_full[kStages];
   Barrier stage_empty[kStages];
   Barrier item_full[kDispatchDepth];
@@ -119,9 +135,10 @@ class ItemWriter {
  public:
   __device__ explicit ItemWriter(Storage& shared) : shared_(shared) {}
 
-  __device__ void announce(const WorkItem& item) {
+  __device__ void announce(const WorkItem& item, const GroupView& view = {}) {
     wait_until_empty(shared_.item_empty, at_);
     shared_.items[at_.slot] = item;
+    if constexpr (Storage::kHasViews) shared_.views[at_.slot] = view;
     arrive(shared_.item_full[at_.slot]);
     at_.advance();
   }

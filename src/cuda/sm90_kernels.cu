@@ -20,7 +20,7 @@ const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
   static const std::array kKernels = {
       with_groups(sm90_bf16_128x256(), sm90_bf16_128x256_groups(), sm90_bf16_128x256_gated()),
       sm90_bf16_128x224(),
-      sm90_bf16_128x192(),
+      with_groups(sm90_bf16_128x192(), sm90_bf16_128x192_groups()),
       sm90_bf16_128x160(),
       with_groups(sm90_bf16_128x128(), sm90_bf16_128x128_groups()),
       sm90_bf16_128x96(),
@@ -30,7 +30,7 @@ const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
       sm90_bf16_64x64(),
       with_groups(sm90_f16_128x256(), sm90_f16_128x256_groups(), sm90_f16_128x256_gated()),
       sm90_f16_128x224(),
-      sm90_f16_128x192(),
+      with_groups(sm90_f16_128x192(), sm90_f16_128x192_groups()),
       sm90_f16_128x160(),
       with_groups(sm90_f16_128x128(), sm90_f16_128x128_groups()),
       sm90_f16_128x96(),

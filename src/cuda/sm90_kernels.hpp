@@ -57,6 +57,8 @@ Sm90Kernel sm90_f16_64x64();
 // The functions for groups alone, of the blocks that have them.
 Sm90Kernel sm90_bf16_128x256_groups();
 Sm90Kernel sm90_f16_128x256_groups();
+Sm90Kernel sm90_bf16_128x192_groups();
+Sm90Kernel sm90_f16_128x192_groups();
 Sm90Kernel sm90_bf16_128x128_groups();
 Sm90Kernel sm90_f16_128x128_groups();
 Sm90Kernel sm90_bf16_128x64_groups();
