@@ -56,6 +56,27 @@ class FormWalk {
   std::optional<DirectForm> form_;
 };
 
+// A product whose columns can be dealt evenly. Workers of a plan would do the same, but take longer
+// to find out what: of 64³ on two threads, 0.3 of 3.7 µs (Zen 4, f32, 2026-11).
+bool run_by_columns(const DirectForm& form, const Operands& operands, int workers, int threads) {
+  const std::int64_t cols = form.task.cols / workers;
+  if (cols == 0 || cols * workers != form.task.cols || cols % form.tile_columns != 0) return false;
+  const std::size_t bytes = form.packed_bytes();
+  if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return false;
+  std::atomic<int> next{0};
+  auto work = [&] {
+    // The caller's thread has its memory; one that gets none leaves its work to the others.
+    if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return;
+    for (;;) {
+      const int part = next.fetch_add(1, std::memory_order_relaxed);
+      if (part >= workers) return;
+      multiply_columns(form, operands, part * cols, cols);
+    }
+  };
+  on_threads(threads, work);
+  return true;
+}
+
 }  // namespace
 
 std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
@@ -103,6 +124,9 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
   }
   if (form.packed_bytes() > kMostPackedBytes) return std::nullopt;
+  form.tile_columns = kernel.nr;
+  form.b_column_bytes = product.b.col_stride * size_of(product.b.type);
+  form.c_column_bytes = size_of(product.c.type);
   form.task.sum_stride = product.c.row_stride;
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
@@ -112,10 +136,10 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
 bool run_directly(const Plan& plan, const KernelCode& code, std::span<const Operands> groups,
                   int threads) {
   if (groups.size() == 1) {
-    // More threads than one divide even a single product.
-    if (threads > 1) return false;
     const std::optional<DirectForm> form = direct_form(plan, code, groups.front());
-    return form.has_value() && multiply_directly(*form, groups.front());
+    if (!form) return false;
+    if (threads == 1) return multiply_directly(*form, groups.front());
+    return run_by_columns(*form, groups.front(), plan.schedule.workers, threads);
   }
 
   FormWalk check(plan, code, groups);

@@ -1,6 +1,6 @@
 // The short way for small products: one pass over k, operands read where they lie or else packed
-// whole, and the sums collected in C. No product is divided: the kernel is called once for each,
-// and a group's products are dealt to threads in runs.
+// whole, and the sums collected in C. The kernel is called once for each product of a group, and
+// they are dealt to threads in runs; of a single product columns are.
 #pragma once
 
 #include <optional>
@@ -27,6 +27,10 @@ struct DirectForm {
   };
   Packing a;
   Packing b;
+  // For a part of the columns: a register tile's, and bytes from one to the next.
+  int tile_columns = 1;
+  std::int64_t b_column_bytes = 0;
+  std::int64_t c_column_bytes = 0;
 
   std::size_t packed_bytes() const { return a.bytes + b.bytes; }
 };
@@ -59,6 +63,17 @@ inline bool multiply_directly(const DirectForm& form, const Operands& operands) 
   }
   form.multiply(task);
   return true;
+}
+
+// So many columns of the product as the kernel sees it, from `first` on.
+inline bool multiply_columns(DirectForm form, Operands operands, std::int64_t first,
+                             std::int64_t count) {
+  ConstMatrixView& b = form.turned ? operands.a : operands.b;
+  b.data = static_cast<const unsigned char*>(b.data) + first * form.b_column_bytes;
+  operands.c.data = static_cast<unsigned char*>(operands.c.data) + first * form.c_column_bytes;
+  form.task.cols = count;
+  form.b.source.along = count;
+  return multiply_directly(form, operands);
 }
 
 // Whether the plan's products all went this way and C is written. `threads` may be used.

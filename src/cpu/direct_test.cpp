@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <deque>
 #include <stdexcept>
 #include <utility>
@@ -66,6 +67,34 @@ struct Group {
   std::deque<Product> products;
   std::vector<Operands> operands;
 };
+
+// The columns of one product, dealt to threads, in place and packed, and turned round.
+TEST(Direct, ColumnsOfOneProductOnAnyNumberOfThreads) {
+  for (const ElementType type :
+       {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::i8}) {
+    for (const bool in_place : {true, false}) {
+      Plan plan = plan_for(type, {{128, 128, 115}}, 2, 1);
+      plan.tile.a_in_place = plan.tile.b_in_place = in_place;
+      for (const bool column_major : {false, true}) {
+        const Placement place{.column_major = column_major, .padding = 3};
+        const auto make = [&] {
+          return Product(plan.problem.types, plan.problem.groups.front(), 1, Fill::normal, 9, place,
+                         place, place);
+        };
+        Product expected = make();
+        const Operands alone = expected.operands();
+        cpu::run_plan(plan, {&alone, 1}, {.threads = 1});
+        for (const int threads : {2, 3, 7}) {
+          Product product = make();
+          const Operands operands = product.operands();
+          cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
+          ASSERT_EQ(product.c.bytes(), expected.c.bytes()) << threads;
+          ASSERT_EQ(check_product(product, 2, 1, {}, kMostContributors), "");
+        }
+      }
+    }
+  }
+}
 
 TEST(Direct, GroupsOfMixedSmallProductsOnAnyNumberOfThreads) {
   std::vector<GemmShape> shapes;
