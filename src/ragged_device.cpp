@@ -11,6 +11,7 @@
 
 #include "core/catalogue.hpp"
 #include "core/invalid_argument.hpp"
+#include "plan/cost.hpp"
 #include "plan_cache.hpp"
 #include "ragged.hpp"
 #include "ragged_sizes.hpp"
@@ -27,8 +28,6 @@ using cuda::OperandRule;
 constexpr std::int64_t kAssumedSide = 1024;
 // Sizes without a bound end where coordinates of tiles do.
 constexpr std::int64_t kLargestSide = std::numeric_limits<std::int32_t>::max();
-// A later schedule is more complicated; it has to be better by more than the model's noise.
-constexpr double kWorthwhile = 0.99;
 
 // ---- The rules of each door ----
 

@@ -21,6 +21,10 @@
 
 namespace tessera {
 
+// Candidates and schedules come in order of complication; a later one has to be better by more than
+// the model's noise.
+inline constexpr double kWorthwhile = 0.99;
+
 // A run of equal products, cut into tiles.
 struct RunProfile {
   ShapeRun run;

@@ -18,9 +18,6 @@
 namespace tessera {
 namespace {
 
-// A later candidate is more complicated; it has to be better by more than the model's noise.
-constexpr double kWorthwhile = 0.99;
-
 struct Costed {
   TileCandidate candidate;
   Schedule schedule;
