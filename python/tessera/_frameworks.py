@@ -79,7 +79,13 @@ class Framework:
 
     def writable(self, array: Any) -> Any:
         """The same memory, for the extension module to write to."""
-        return _numpy_writable(array) if hasattr(type(array), "__array_interface__") else array
+        if not hasattr(type(array), "__array_interface__"):
+            return array
+        if not array.flags.writeable:
+            raise InvalidArgumentError(
+                "out: must be writable; given a read-only array; pass a copy of it"
+            )
+        return _numpy_memory(array)
 
     def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
         import numpy
@@ -270,10 +276,10 @@ def _numpy_readable(array: Any) -> Any:
         size = array.itemsize
         if any(s < size or s % size for s, n in zip(array.strides, array.shape) if n > 1):
             array = array.copy(order="C")
-    return _numpy_writable(array)
+    return _numpy_memory(array)
 
 
-def _numpy_writable(array: Any) -> Any:
+def _numpy_memory(array: Any) -> Any:
     # NumPy has no words for bf16 when it hands an array over.
     if type_name(array.dtype) != "bf16":
         return array

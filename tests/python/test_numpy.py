@@ -178,11 +178,18 @@ def test_overlap_is_refused():
     np.testing.assert_array_equal(a, np.ones((4, 4)))
 
 
-def test_read_only_outputs_are_refused():
-    out = np.ones((2, 2))
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_read_only_outputs_are_refused(dtype):
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    a = np.ones((2, 2), dtype)
+    out = np.ones((2, 2), dtype)
     out.flags.writeable = False
-    with pytest.raises((TypeError, tessera.Error)):
-        tessera.gemm(np.ones((2, 2)), np.ones((2, 2)), out=out)
+    with pytest.raises(tessera.InvalidArgumentError, match="out: must be writable"):
+        tessera.gemm(a, a, out=out)
+    with pytest.raises(tessera.InvalidArgumentError, match="out: must be writable"):
+        tessera.grouped_gemm([a], [a], out=[out])
+    assert (out == 1).all()
 
 
 def test_the_interpreter_lock_is_released():
