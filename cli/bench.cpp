@@ -19,7 +19,7 @@
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "cli/shape.hpp"
-#include "cli/text_file.hpp"
+#include "cli/shape_list.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/tessera.hpp"
 
@@ -65,9 +65,7 @@ std::vector<bench::Case> cases_from(const Options& options, int row_divisor) {
       }
       continue;
     }
-    const std::string_view built_in = bench::built_in_shapes(list);
-    const std::string csv = built_in.empty() ? read_text_file(list) : std::string(built_in);
-    for (bench::Case& found : bench::parse_cases(csv, list, row_divisor)) {
+    for (bench::Case& found : bench::parse_cases(shape_list(list), list, row_divisor)) {
       if (options.kind.empty() || found.kind == options.kind) cases.push_back(std::move(found));
     }
   }
@@ -186,10 +184,8 @@ std::vector<bench::Case> moe_cases(const Options& options, int row_divisor) {
                 options.shapes.empty() ? "several lists" : "'" + options.shapes.front() + "'",
                 "leave the shapes out, or name one CSV file with --shapes");
   }
-  const std::string_view built_in = bench::built_in_shapes(list);
-  const std::string csv = built_in.empty() ? read_text_file(list) : std::string(built_in);
   std::vector<bench::Case> cases =
-      bench::parse_cases(csv, list, row_divisor, options.seed.value_or(0));
+      bench::parse_cases(shape_list(list), list, row_divisor, options.seed.value_or(0));
   std::erase_if(cases, [&](const bench::Case& one) {
     return one.name.find(options.kind) == std::string::npos;
   });

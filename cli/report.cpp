@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,12 @@ struct Options {
   std::string html;
   bool json = false;
 };
+
+// results.jsonl → results.html
+std::string page_beside(const std::string& file) {
+  const std::string page = std::filesystem::path(file).replace_extension(".html");
+  return page == file ? file + ".html" : page;
+}
 
 int run_report(const Options& options) {
   const report::Sweep sweep = report::parse_sweep(read_text_file(options.file), options.file);
@@ -67,10 +74,17 @@ Verb add_report_verb(CLI::App& app) {
   verb->add_option("file", options->file, "What 'tessera sweep --out' wrote")
       ->type_name("FILE")
       ->required();
-  verb->add_option("--html", options->html, "Also write a page with its pictures to this file")
-      ->type_name("FILE");
+  CLI::Option* const html =
+      verb->add_option("--html", options->html,
+                       "Also write a page with its pictures (default: beside the sweep's file)")
+          ->type_name("[FILE]")
+          ->expected(0, 1);
   verb->add_flag("--json", options->json, "Print the figures as JSON");
-  return {verb, [options] { return run_report(*options); }};
+  return {verb, [options, html] {
+            if (html->count() > 0 && options->html.empty())
+              options->html = page_beside(options->file);
+            return run_report(*options);
+          }};
 }
 
 }  // namespace tessera::cli

@@ -20,10 +20,10 @@
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
+#include "cli/shape_list.hpp"
 #include "cli/sweep_file.hpp"
 #include "cli/sweep_steps.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
 #include "report/text.hpp"
 #include "tessera/tessera.hpp"
@@ -62,8 +62,7 @@ Corpus corpus_from(const Options& options) {
     const int count = options.count > 0 ? options.count : kDefaultCount;
     return {options.corpus, bench::corpus(options.corpus, count, options.seed)};
   }
-  const std::string_view built_in = bench::built_in_shapes(options.corpus);
-  const std::string csv = built_in.empty() ? read_text_file(options.corpus) : std::string(built_in);
+  const std::string csv = shape_list(options.corpus);
   Corpus corpus{named_by_contents(std::filesystem::path(options.corpus).filename().string(), csv),
                 bench::parse_cases(csv, options.corpus,
                                    options.machine.device == "cuda" ? 1 : kCpuRowDivisor)};

@@ -485,6 +485,14 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(
             self.tessera("trace 700x700x700 --repeat 80 --threads 1").stderr, "")
 
+    def test_a_sweeps_page_lies_beside_its_file(self):
+        (self.folder / "list.csv").write_text("m,n,k,why\n16,16,16,a\n17,17,17,b\n")
+        self.tessera("sweep --corpus list.csv --seconds 0.01 --threads 1 --out s.jsonl")
+        self.assertIn("wrote s.html", self.tessera("report s.jsonl --html").stdout)
+        self.assertIn("<svg", (self.folder / "s.html").read_text())
+        for line in ("sweep --out t.jsonl --corpus", "bench --shapes", "bench --suite moe --shapes"):
+            self.fails(f"{line} log25", 1, "log256", "'log25'")
+
     def test_make_is_repeatable(self):
         self.tessera("make 5x7 A.npy --type bf16 --seed 3")
         self.tessera("make 5x7 B.npy --type bf16 --seed 3")
