@@ -83,7 +83,7 @@ lint() {
   fi
   mkdir -p "$build/lint"
   local headers
-  headers=$(find include src cli bench -name '*.hpp' -print0 | sort -z |
+  headers=$(find include src cli bench \( -name '*.hpp' -o -name .clang-tidy \) -print0 | sort -z |
     xargs -0 cat .clang-tidy | sha256sum | cut -c1-16)
   # Only files that the build compiles have compile commands.
   python3 - "$build/compile_commands.json" $tests <<'PYTHON' |
