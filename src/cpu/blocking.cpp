@@ -51,7 +51,8 @@ bool rows_keep_apart(const ConstMatrixView& a, const KernelCode& code) {
 // time. n = k = 4096, f32, Zen 4, 2026-11: m = 1 10.5 GFLOP/s (all of k at once: 4.6), 4 37 (19),
 // 16 67 (44). With more rows the strips are reused enough. Where rows are interleaved there is more
 // to do for each of them: bf16 m = 1 26 with 8 and 20 with 64, 16 115 with 256, 93 with 16 and 85
-// with all.
+// with all. A B whose blocks are one piece of memory comes in as one stream anyway: 4×96×16384 105
+// with all of a block at a time, and 57 with 8.
 std::int64_t streamed_depth(std::int64_t rows, bool interleaves) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
   if (rows <= 4) return 8;
@@ -99,11 +100,11 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.step = std::max<std::int64_t>(1, blocking.depth);
   const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
   if (product.b_in_place && !product.is_dots) {
-    if (b_bytes > l2) {
+    blocking.fetches_b = is_one_piece(product, depth, l2);
+    if (b_bytes > l2 && !blocking.fetches_b) {
       blocking.step = std::min(blocking.step, streamed_depth(rows, code.interleaves));
     }
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
-    blocking.fetches_b = is_one_piece(product, depth, l2);
     // B stays in L2, and a few strips of A are enough at a time.
     if (blocking.fetches_b) blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
   }
