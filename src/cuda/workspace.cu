@@ -92,7 +92,10 @@ std::byte* library_workspace(cudaStream_t stream, std::size_t bytes) {
   }
   const std::size_t wanted = round_up(bytes, kGrowth);
   void* memory = nullptr;
-  check(cudaMallocAsync(&memory, wanted, stream), "allocating the workspace");
+  const std::string doing = "allocating a workspace of " + std::to_string(wanted) +
+                            " bytes (where operands are copied into it, a plan without "
+                            "PlanOptions::allow_copies needs less)";
+  check(cudaMallocAsync(&memory, wanted, stream), doing.c_str());
   check(cudaMemsetAsync(memory, 0, WorkspaceLayout::kCounterBytes, stream),
         "zeroing the workspace");
   if (block.data != nullptr)
