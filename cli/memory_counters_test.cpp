@@ -12,7 +12,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr const char* kRecorded = R"csv(==PROF== Connected to process 4711 (/usr/bin/tessera)
+constexpr const char* kOutput = R"csv(==PROF== Connected to process 4711 (/usr/bin/tessera)
 ==PROF== Profiling "dense_kernel" - 0: 0%....50%....100% - 3 passes
 problem               4096x4096x4096, bf16 x bf16 -> bf16
 time                  183 us, 750000.0 GFLOP/s
@@ -24,7 +24,7 @@ time                  183 us, 750000.0 GFLOP/s
 )csv";
 
 TEST(MemoryCounters, ReadsTheTable) {
-  const CounterReading reading = parse_counters(kRecorded);
+  const CounterReading reading = parse_counters(kOutput);
   ASSERT_TRUE(reading.counted) << reading.why_not;
   EXPECT_EQ(reading.counted->memory_read, 101234560);
   EXPECT_EQ(reading.counted->memory_written, 12345);
@@ -84,7 +84,7 @@ class FakeNcu {
 
 TEST(MemoryCounters, RunsItselfAsAChildOfNcu) {
   const FakeNcu fake("printf '%s\\n' \"$@\" > \"$(dirname \"$0\")/arguments\"\ncat <<'TABLE'\n" +
-                     std::string(kRecorded) + "TABLE\n");
+                     std::string(kOutput) + "TABLE\n");
   const CounterReading reading = count_first_launch({"run", "8x8x8", "it's one"});
   ASSERT_TRUE(reading.counted) << reading.why_not;
   EXPECT_EQ(reading.counted->memory_written, 12345);
