@@ -310,7 +310,7 @@ TESSERA_API tessera_status tessera_options_create(tessera_options** options);
  * two_tile       true or false
  * kernel         a name from the catalogue
  * batch_invariant  true: a row of C does not change a bit when other rows or groups change
- * allow_copies   false: a GPU's kernel reads all operands where they lie, and the workspace holds no copies */
+ * allow_copies   false: a GPU's kernel reads operands where they lie, and makes no copies */
 TESSERA_API tessera_status tessera_options_set(tessera_options* options, const char* key,
                                                const char* value);
 TESSERA_API void tessera_options_destroy(tessera_options* options);
