@@ -2,6 +2,10 @@
 
 namespace tessera {
 
+bool may_copy(const PlanOptions& options) {
+  return options.allow_copies && !options.batch_invariant;
+}
+
 OperandCopies copies_of(const KernelEntry& kernel, const Problem& problem) {
   if (!kernel.needs_tma) return {};
   return {!suits_tma(problem.a), !suits_tma(problem.b)};

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/catalogue.hpp"
+#include "tessera/plan.hpp"
 #include "tessera/problem.hpp"
 
 namespace tessera {
@@ -15,6 +16,10 @@ struct OperandCopies {
 
   bool any() const { return a || b; }
 };
+
+// Whether a plan may copy operands at all. Not for a batch-invariant one: a row's bits must not
+// depend on how the other operand lies.
+bool may_copy(const PlanOptions& options);
 
 // None for kernels that read any operand, and where the operands suit.
 OperandCopies copies_of(const KernelEntry& kernel, const Problem& problem);

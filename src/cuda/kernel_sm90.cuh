@@ -1,10 +1,9 @@
 // The Hopper kernel: persistent, warp-specialised, one for all schedules. A worker is a cluster of
 // blocks, whose shape is the launch's choice, and each block has these roles:
 //
-//   dispatcher   one thread: walks the worker's WorkItems and announces them to the other two
-//   loaders      a thread each for A and B: bring them into the ring of stages by TMA, running
-//   ahead
-//                across items; blocks of the cluster that need the same rows load a share each
+//   dispatcher   one thread: walks the worker's WorkItems and announces them to the others
+//   loaders      a thread each for A and B: bring them into the ring of stages by TMA, ahead across
+//                items; blocks of the cluster that need the same rows load a share each
 //   multipliers  warpgroups of 64 rows each: wgmma, fix-up with the tile's other workers, epilogue
 //   recorder     one thread, only in a traced launch: notes when the others were at which item
 //

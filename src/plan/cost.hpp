@@ -2,8 +2,8 @@
 // arithmetic on the Machine's constants; docs/cost_model.md has the formula on one page and what it
 // leaves out.
 //
-//   seconds = launch + copying + Σ over the two regions: max(busiest worker, memory) + fix-up's
-//   tail worker  = a·items + Σ iterations·(max(arithmetic, cache) + c0 + packing) + C written
+//   seconds = launch + copying + Σ over the two regions: max(busiest worker, memory) + last fix-up
+//   worker  = a·items + Σ iterations·(max(arithmetic, cache) + c0 + packing) + C written
 //   fix-up  = b·levels + d·bytes·additions         (schedule/fixup.hpp's tree)
 //   memory  = bytes / min(machine's bandwidth, active workers · one worker's bandwidth)
 #pragma once

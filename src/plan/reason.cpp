@@ -54,8 +54,8 @@ std::string why_tile(const TileCandidate& candidate) {
 }
 
 // Whether the catalogue has kernels for the problem that cannot read its operands where they lie.
-bool may_copy(const PlanRequest& request) {
-  if (!request.options.allow_copies || request.options.batch_invariant) return false;
+bool could_copy(const PlanRequest& request) {
+  if (!may_copy(request.options)) return false;
   return std::ranges::any_of(cuda_kernels(), [&](const KernelEntry& kernel) {
     return copies_of(kernel, request.problem).any() &&
            !why_not(kernel, request.problem, request.machine);
@@ -71,7 +71,7 @@ std::string why_copied(const PlanRequest& request, const TileCandidate& candidat
     const std::string who = copies.a && copies.b ? "A and B are" : copies.a ? "A is" : "B is";
     return "; " + who + " copied first (" + *why_not_in_place(*candidate.kernel, problem) + ")";
   }
-  return may_copy(request) ? "; copying operands first, for TMA to read, would take longer" : "";
+  return could_copy(request) ? "; copying operands first, for TMA to read, would take longer" : "";
 }
 
 std::string why_limited(const Prediction& prediction) {

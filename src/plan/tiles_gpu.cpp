@@ -1,6 +1,7 @@
 // GPU tiles: those of the compiled kernels; or the caller's, compiled or not.
 #include <algorithm>
 
+#include "core/operand_copies.hpp"
 #include "plan/candidates.hpp"
 #include "plan/scratchpad.hpp"
 
@@ -26,11 +27,6 @@ std::optional<std::string> why_not_resident(const PlanRequest& request, const Ti
   const GemmTypes& types = request.problem.types;
   return why_not_resident(scratchpad_use(tile, types, epilogue_bytes(kernel, tile, types)),
                           request.machine);
-}
-
-// A row's bits must not depend on how the other operand lies.
-bool may_copy(const PlanRequest& request) {
-  return request.options.allow_copies && !request.options.batch_invariant;
 }
 
 // As many stages as fit, since more hide more latency; up to 4, beyond which nothing was gained on
@@ -69,7 +65,7 @@ void enumerate_gpu_tiles(const PlanRequest& request, TileChoices& choices) {
     } else if (auto reason = why_not(kernel, request.problem, request.machine)) {
       reject(*reason);
     } else if (auto in_place = why_not_in_place(kernel, request.problem);
-               in_place && !may_copy(request)) {
+               in_place && !may_copy(request.options)) {
       reject(*in_place);
     } else if (auto too_big = why_not_resident(request, kernel.tile, &kernel)) {
       reject(*too_big);
