@@ -1,0 +1,134 @@
+// The dispatcher of a Hopper block: one thread that walks the worker's WorkItems and announces them
+// to the other roles through the ring of items (pipeline.cuh). In kernels for groups it claims
+// them.
+#pragma once
+
+#include <cstdint>
+#include <cuda/ptx>
+#include <limits>
+
+#include "cuda/pipeline.cuh"
+#include "cuda/ptx/cluster_arrive.cuh"
+#include "cuda/ptx/cluster_store.cuh"
+#include "cuda/sm90_block.cuh"
+#include "schedule/partition.hpp"
+
+namespace tessera::cuda {
+
+template <Sm90Config kConfig>
+__device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
+  namespace cptx = ::cuda::ptx;
+  using Storage = SharedStorage<kConfig>;
+  constexpr bool kIsGrouped = kConfig.is_grouped;
+  const Sm90Arguments& arguments = block.arguments;
+  Storage& shared = block.shared;
+  const Sm90Header& header = shared.header;
+  const std::int32_t worker = block.worker;
+  const int blocks = block.blocks;
+
+  // The next unit that nobody has, the same for all blocks of the cluster. `round` counts the
+  // calls.
+  const auto claim_unit = [&](std::uint32_t round) -> std::int32_t {
+    if (cptx::get_sreg_cluster_ctarank() == 0) {
+      const std::int32_t unit = atomicAdd(&header.line->next_unit, 1);
+      if (blocks > 1) wait_for(shared.claim_empty, round % 2 ^ 1);
+      for (int rank = 1; rank < blocks; ++rank) {
+        ptx::store_to_block(&shared.claimed_unit, unit, &shared.claim_full, rank);
+      }
+      return unit;
+    }
+    cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared,
+                                    &shared.claim_full, sizeof shared.claimed_unit);
+    wait_for(shared.claim_full, round % 2);
+    const std::int32_t unit = *const_cast<volatile std::int32_t*>(&shared.claimed_unit);
+    ptx::arrive_at_block(&shared.claim_empty, 0);
+    return unit;
+  };
+  // The group of a tile that follows one of `group`: mostly the same or the next with tiles.
+  const auto next_group = [&](std::int32_t group, std::int64_t tile) -> std::int32_t {
+    constexpr int kSteps = 4;
+    for (int step = 0; step < kSteps; ++step) {
+      if (group + 1 == header.group_count || shared.space.groups[group + 1].first_tile > tile) {
+        return group;
+      }
+      ++group;
+    }
+    return shared.space.group_of_tile(tile);
+  };
+  // The run of the worker's own, then units that it claims, each when its loader comes to the end
+  // of the one before: later it would have to wait, sooner another worker might be free first.
+  const auto dispatch_claims = [&](ItemWriter<Storage>& writer) {
+    std::uint32_t announced = 0;
+    const auto announce = [&](const WorkItem& item) {
+      writer.announce(item, block.view_of(header, item));
+      ++announced;
+    };
+    const auto wait_for_loader = [&] {
+      if (announced > 0) wait_for(shared.claim_wanted, (announced - 1) % 2);
+    };
+    const std::int64_t first = header.partition.stream_tiles;
+    const std::int64_t units = (header.tiles - first) * header.partition.splits;
+    if (first > 0) {
+      shared.space.tiles = first;
+      for (const WorkItem& item : items_of(shared.space, header.partition, worker)) {
+        announce(item);
+        wait_for_loader();
+      }
+      shared.space.tiles = header.tiles;
+    }
+    // Of so many workers each has but one unit: that of its own number.
+    shared.header.partition.workers = std::numeric_limits<std::int32_t>::max();
+    std::int32_t group = 0;  // of the last unit; the next is never in one before it
+    std::int32_t unit = worker;
+    for (std::uint32_t round = 0; unit < units; ++round) {
+      if (round == 0 && block.was_given_first_item()) {  // and dispatch has announced it
+        group = header.first_items[worker].group;
+        ++announced;
+      } else if (header.partition.splits == 1) {
+        const std::int64_t tile = first + unit;
+        group = next_group(group, tile);
+        announce(whole_tile(shared.space, header.partition, group, tile));
+      } else {
+        const auto item = items_of(shared.space, header.partition, unit).begin();
+        if (item != WorkItems::End{}) announce(*item);
+      }
+      wait_for_loader();
+      unit = claim_unit(round);
+    }
+    writer.close();
+  };
+
+  ItemWriter<Storage> writer(shared);
+  bool is_announced = true;
+  if (block.has_first_item()) {
+    writer.announce(block.first_item());
+  } else if (block.was_given_first_item()) {
+    const WorkItem item = arguments.header.first_items[worker];
+    if constexpr (kIsGrouped) {
+      writer.announce(item, block.view_of(arguments.header, item));
+    } else {
+      writer.announce(item);
+    }
+  } else {
+    is_announced = false;
+  }
+  if (header.line != nullptr) {
+    shared.header.partition = header.line->partition;
+    shared.header.tiles = header.line->tiles;
+    shared.header.iterations = header.line->iterations;
+  }
+  IterationSpace& space = shared.space;
+  space = {header.tasks == nullptr ? &header.extent : header.extents, header.group_count,
+           header.tiles, header.iterations};
+  if constexpr (kIsGrouped) {
+    dispatch_claims(writer);
+  } else {
+    for (const WorkItem& item : items_of(space, header.partition, worker)) {
+      if (!is_announced) writer.announce(item);
+      is_announced = false;
+    }
+    writer.close();
+  }
+}
+
+}  // namespace tessera::cuda
