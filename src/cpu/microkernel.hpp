@@ -134,7 +134,9 @@ void micro(const MicroTask<Ops>& task) {
 
   // C is fetched row by row shortly before it is needed: any earlier, the panels would drive it out
   // again, and all at once there are more misses than can be under way. With a short k, C is near
-  // already: it was written a moment ago, or all is small.
+  // already: it was written a moment ago, or all is small. Rows that start off a cache line end in
+  // one line more (512³ in f32, operands 16 bytes off a line: 103 GFLOP/s without it, 104.5 with;
+  // 1000³ in f64 48.9 and 51.8; Zen 4, 2026-11).
   constexpr std::int64_t kFetchBefore = Rows * kStepsPerFetch + kStepsAfterFetch;
   static_assert(kFetchBefore <= kShortest);
   const bool fetches = groups > kShortest;
@@ -183,6 +185,7 @@ void micro(const MicroTask<Ops>& task) {
     if (fetched == Rows) break;
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) Ops::prefetch(c_row + v * kLanes);
+    Ops::prefetch(c_row + Vectors * kLanes - 1);
     c_row += sum_stride;
     ++fetched;
     until = fetched < Rows ? (until + kStepsPerFetch < groups ? until + kStepsPerFetch : groups)
