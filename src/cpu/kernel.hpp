@@ -77,7 +77,7 @@ struct LineRun {
 struct FarRows {
   const unsigned char* next = nullptr;
   std::int64_t stride = 0;  // bytes
-  std::int64_t lines = 0;   // of each
+  std::int64_t bytes = 0;   // of each
   std::int64_t left = 0;
 };
 
@@ -91,11 +91,16 @@ struct LookAhead {
 
 namespace {
 
-// The next row's lines. Behind the last, one line again and again.
+// The next row's lines, of which one that starts off a line has one more: without it 384×384×3000
+// in f32 made 98 GFLOP/s instead of 102 (operands 16 bytes off a line, Zen 4, 2026-11). Behind the
+// last, one line again and again.
 [[gnu::always_inline]] inline LineRun next_run(LookAhead& ahead, const void* near) {
   FarRows& rows = ahead.b.left > 0 ? ahead.b : ahead.a;
   if (rows.left == 0) return {static_cast<const unsigned char*>(near), 0, std::int64_t{1} << 40};
-  const LineRun run{rows.next, 64, rows.lines};
+  constexpr std::int64_t kLine = 64;
+  const auto in_line =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(rows.next) % kLine);
+  const LineRun run{rows.next - in_line, kLine, (in_line + rows.bytes + kLine - 1) / kLine};
   rows.next += rows.stride;
   --rows.left;
   return run;

@@ -10,8 +10,6 @@
 namespace tessera::cpu {
 namespace {
 
-constexpr std::int64_t kCacheLine = 64;
-
 const void* at(const ConstMatrixView& view, std::int64_t row, std::int64_t col) {
   return static_cast<const unsigned char*>(view.data) +
          (row * view.row_stride + col * view.col_stride) * size_of(view.type);
@@ -25,8 +23,8 @@ FarRows far_rows(const ConstMatrixView& view, std::int64_t row, std::int64_t col
   const std::int64_t size = size_of(view.type);
   const std::int64_t bytes = (by_rows ? cols : rows) * size;
   const std::int64_t stride = (by_rows ? view.row_stride : view.col_stride) * size;
-  return {static_cast<const unsigned char*>(at(view, row, col)), stride,
-          (bytes + kCacheLine - 1) / kCacheLine, by_rows ? rows : cols};
+  return {static_cast<const unsigned char*>(at(view, row, col)), stride, bytes,
+          by_rows ? rows : cols};
 }
 
 }  // namespace
@@ -216,7 +214,7 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
     const std::int64_t panel_bytes = code.panel_bytes_b(depth_at(k));
     const std::int64_t next = next_col < tile.cols ? next_col : 0;
     const std::int64_t panels = (cols_at(next) + code.nr - 1) / code.nr;
-    ahead_.b = {b_panels_ + next / code.nr * panel_bytes, 0, panels * panel_bytes / kCacheLine, 1};
+    ahead_.b = {b_panels_ + next / code.nr * panel_bytes, 0, panels * panel_bytes, 1};
   } else if (is_last_row && next_col >= tile.cols && !is_last_k) {
     ahead_.b = far_rows(product_.b, next_k, tile.col, depth_at(next_k), cols_at(0));
   }
