@@ -202,10 +202,11 @@ struct Packer {
     return groups;
   }
 
-  // Chunks that are fetched before they are transposed; behind a panel's rows, the next panel's.
-  // Zen 4, f32, 2026-11: A from memory 66 ps/byte, 72 with 4, and 86 with 4 and not beyond the
-  // panel; 1024³ 111.3 GFLOP/s against 110.5 for the last.
-  static constexpr std::int64_t kChunksAhead = 8;
+  // Chunks of a few rows that are transposed before the next rows', which are fetched meanwhile:
+  // chunks of all rows in turn would not stay in the nearest cache where the rows' stride is a
+  // multiple of 4 KB. Zen 4, 2026-11, from L2, ps/byte: 31 with such a stride and 25 with others;
+  // all rows in turn 43 and 23.
+  static constexpr std::int64_t kChunksTogether = 8;
 
   // From rows that lie along k, straight from memory where no bits change. Returns the number of
   // groups done, a multiple of the transposition's chunk.
@@ -216,32 +217,38 @@ struct Packer {
     } else {
       constexpr int kRows = Transpose::template kRows<Word>;
       constexpr int kChunk = Transpose::template kChunk<Word>;
-      const std::int64_t groups = source.depth / kGroup;
-      std::int64_t group = 0;
-      for (; group + kChunk <= groups; group += kChunk, to += kChunk * Width) {
-        const Source* column = from + group * kGroup;
-        const std::int64_t next = group + kChunksAhead * kChunk;
-        const Source* ahead =
-            from + (next < groups ? next * kGroup
-                                  : (next - groups) * kGroup + Width * source.along_stride);
-        for (int i = 0; i + kRows <= Width; i += kRows) {
-          const Source* rows = column + i * source.along_stride;
-          for (int r = 0; r < kRows; ++r) {
-            __builtin_prefetch(ahead + (i + r) * source.along_stride);
+      constexpr int kWhole = Width / kRows * kRows;
+      const std::int64_t groups = source.depth / kGroup / kChunk * kChunk;
+      constexpr std::int64_t kBlock = kChunksTogether * kChunk;
+      for (std::int64_t first = 0; first < groups; first += kBlock) {
+        const std::int64_t end = first + kBlock < groups ? first + kBlock : groups;
+        for (int i = 0; i < kWhole; i += kRows) {
+          // Of the next rows' block, of the first rows' next one, or of the next panel's first.
+          const Source* ahead = from + first * kGroup + (i + kRows) * source.along_stride;
+          if (i + kRows == kWhole) {
+            ahead = end < groups ? from + end * kGroup : from + Width * source.along_stride;
           }
-          Transpose::rows_to_columns(
-              reinterpret_cast<const Word*>(rows),
-              source.along_stride * static_cast<std::int64_t>(sizeof(Source)), to + i, Width,
-              Units::kFlip);
+          const Source* rows = from + first * kGroup + i * source.along_stride;
+          Word* out = to + first * Width + i;
+          for (std::int64_t group = first; group < end; group += kChunk) {
+            for (int r = 0; r < kRows; ++r) __builtin_prefetch(ahead + r * source.along_stride);
+            Transpose::rows_to_columns(
+                reinterpret_cast<const Word*>(rows),
+                source.along_stride * static_cast<std::int64_t>(sizeof(Source)), out, Width,
+                Units::kFlip);
+            rows += kChunk * kGroup;
+            ahead += kChunk * kGroup;
+            out += kChunk * Width;
+          }
         }
-        for (int i = Width / kRows * kRows; i < Width; ++i) {
-          const Source* row = column + i * source.along_stride;
-          for (int g = 0; g < kChunk; ++g) {
+        for (int i = kWhole; i < Width; ++i) {
+          const Source* row = from + i * source.along_stride;
+          for (std::int64_t g = first; g < end; ++g) {
             to[g * Width + i] = Units::gather(row + g * kGroup, 1, kGroup);
           }
         }
       }
-      return group;
+      return groups;
     }
   }
 
