@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "plan/candidates.hpp"
 #include "plan/orientation.hpp"
@@ -189,6 +190,21 @@ std::vector<int> worker_counts(const PlanRequest& request) {
   return counts;
 }
 
+// All ways to deal C's rows and columns to `workers`, as numbers of parts of the rows. Those come
+// first that leave a worker the least of A and B: where predictions are alike, that choice stands,
+// and many workers share the last cache's bandwidth, which no prediction counts.
+std::vector<int> cuts_of_plane(const GemmShape& shape, int workers) {
+  std::vector<int> cuts;
+  for (int across_m = 1; across_m <= workers; ++across_m) {
+    if (workers % across_m == 0) cuts.push_back(across_m);
+  }
+  std::ranges::stable_sort(cuts, {}, [&](int across_m) {
+    return static_cast<double>(shape.m) / across_m +
+           static_cast<double>(shape.n) * across_m / workers;
+  });
+  return cuts;
+}
+
 // Each worker gets an equal tile: all ways to cut C's rows and columns, and k, into `workers`
 // parts.
 void add_equal_shares(Enumeration& tiles, int workers) {
@@ -201,8 +217,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
     if (workers % across_k != 0) continue;
     if (across_k > 1 && shape.k < across_k * (kLeastSplitBytes / size_of(kernel.a))) break;
     const int in_plane = workers / across_k;
-    for (int across_m = 1; across_m <= in_plane; ++across_m) {
-      if (in_plane % across_m != 0) continue;
+    for (const int across_m : cuts_of_plane(shape, in_plane)) {
       const int across_n = in_plane / across_m;
       if (across_m > strips(shape.m, kernel.tile.mr)) continue;
       if (across_n > strips(shape.n, kernel.tile.nr)) continue;
