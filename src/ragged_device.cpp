@@ -174,14 +174,12 @@ Problem problem_of(const PointerArray& array, double alpha, double beta, const E
 
 // ---- Plans ----
 
-// `total` in shares like those of a flat Dirichlet distribution: the quantiles of an exponential
-// one, the largest first.
-std::vector<std::int64_t> likely_shares(std::int64_t total, std::int64_t groups) {
-  std::vector<std::int64_t> shares;
-  shares.reserve(static_cast<std::size_t>(groups));
-  // Rounding the running sum keeps the total.
+// Offsets of groups that have shares of `total` like those of a flat Dirichlet distribution: the
+// quantiles of an exponential one, the largest first.
+std::vector<std::int64_t> skewed_offsets(std::int64_t total, std::int64_t groups) {
+  std::vector<std::int64_t> offsets = {0};
+  offsets.reserve(static_cast<std::size_t>(groups) + 1);
   double before = 0;
-  std::int64_t given = 0;
   const auto count = static_cast<double>(groups);
   const auto quantile = [&](std::int64_t g) {
     return -std::log((static_cast<double>(g) + 0.5) / count);
@@ -190,25 +188,22 @@ std::vector<std::int64_t> likely_shares(std::int64_t total, std::int64_t groups)
   for (std::int64_t g = 0; g < groups; ++g) sum += quantile(g);
   for (std::int64_t g = 0; g < groups; ++g) {
     before += quantile(g);
-    const std::int64_t through =
-        g + 1 == groups ? total : std::llround(static_cast<double>(total) * before / sum);
-    shares.push_back(through - given);
-    given = through;
+    offsets.push_back(g + 1 == groups ? total
+                                      : std::llround(static_cast<double>(total) * before / sum));
   }
-  return shares;
+  return offsets;
 }
 
 std::vector<GemmShape> likely_shapes(const GroupSizes& sizes, bool even) {
   const GemmShape bound{sizes.bound_m, sizes.bound_n, sizes.bound_k};
-  const auto share = [&](std::int64_t total) {
-    return even ? even_offsets(total, sizes.groups) : likely_shares(total, sizes.groups);
-  };
   std::vector<GemmShape> shapes(static_cast<std::size_t>(sizes.groups), bound);
   const bool is_depth = sizes.source == SizeSource::depth_segments;
   if (is_depth || sizes.source == SizeSource::row_segments) {
-    const std::vector<std::int64_t> shares = share(is_depth ? bound.k : bound.m);
+    const std::int64_t total = is_depth ? bound.k : bound.m;
+    const std::vector<std::int64_t> offsets =
+        even ? even_offsets(total, sizes.groups) : skewed_offsets(total, sizes.groups);
     for (std::size_t g = 0; g < shapes.size(); ++g) {
-      (is_depth ? shapes[g].k : shapes[g].m) = even ? shares[g + 1] - shares[g] : shares[g];
+      (is_depth ? shapes[g].k : shapes[g].m) = offsets[g + 1] - offsets[g];
     }
   } else if (sizes.source == SizeSource::each) {
     for (GemmShape& shape : shapes) {
