@@ -248,6 +248,7 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   constexpr std::int64_t kManyRows = 96;
   constexpr std::int64_t kMostRows = 192;
   constexpr std::int64_t kShortK = 1024;
+  constexpr std::int64_t kLongK = 4096;
   std::int64_t rows = 0;
   for (const GemmShape& shape : problem.groups) rows += shape.m;
   const std::int64_t mean = rows / static_cast<std::int64_t>(problem.groups.size());
@@ -267,7 +268,10 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   options.kernel = name;
   // So few tiles that their k has to be shared out: the model's choice.
   if (tiles_of(problem.groups, 128, 128) < machine.workers / 2) return options;
-  options.schedule = ScheduleKind::data_parallel;
+  // Where a tile takes long, so do the last ones that leave workers idle: they are shared out
+  // (make_claimed_partition).
+  options.schedule =
+      mean >= kMostRows && k >= kLongK ? ScheduleKind::hybrid : ScheduleKind::data_parallel;
   // Tokens of one weight's tile one after another: it is read from memory once.
   options.order = TileOrderChoice{};
   return options;

@@ -24,11 +24,16 @@ struct GroupPrologue {
   DeviceGroups groups;
   LineTile tile;
   Schedule schedule;
+  bool claims_units = false;  // the product's workers claim theirs
   GroupExtent* extents = nullptr;
   DeviceLine* line = nullptr;
   // Each worker's first item, or one without peers where it has none that is a whole tile.
   WorkItem* first_items = nullptr;
   FoundFault* fault = nullptr;
+
+  __device__ Partition partition(const IterationSpace& space) const {
+    return claims_units ? make_claimed_partition(schedule, space) : make_partition(schedule, space);
+  }
 };
 
 // One block for the line, the others for records by one warp each.
@@ -65,16 +70,14 @@ __device__ inline LineTotals totals_before(const LineTotals& own) {
 
 // The workers' first items where they are whole tiles: what a worker would otherwise look for in
 // the extents, one cache miss after another. `firsts` are the extents of the threads' first groups.
-__device__ inline void write_first_items(const GroupPrologue& prologue, std::int64_t tiles,
+__device__ inline void write_first_items(const GroupPrologue& prologue, const IterationSpace& space,
+                                         const Partition& partition,
                                          const GroupExtent (&firsts)[kPrologueThreads]) {
-  const Schedule& schedule = prologue.schedule;
-  const std::int32_t groups = prologue.groups.sizes.groups;
-  const IterationSpace space{prologue.extents, groups, tiles, 0};
-  Partition partition;
-  partition.order = schedule.order;
-  partition.group_m = schedule.group_m;
-  const std::int64_t given = schedule.kind == ScheduleKind::data_parallel ? tiles : 0;
-  for (std::int32_t worker = static_cast<std::int32_t>(threadIdx.x); worker < schedule.workers;
+  const std::int32_t groups = space.group_count;
+  const std::int64_t given = partition.stream_tiles > 0 ? 0
+                             : partition.splits == 1    ? space.tiles
+                                                        : partition.whole_tiles;
+  for (std::int32_t worker = static_cast<std::int32_t>(threadIdx.x); worker < partition.workers;
        worker += kPrologueThreads) {
     WorkItem none;
     none.peers = 0;
@@ -126,22 +129,21 @@ __device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
   __syncthreads();
 
   const bool is_wrong = first_fault != kNoFault;
+  const IterationSpace space{prologue.extents, sizes.groups, is_wrong ? 0 : totals.tiles,
+                             is_wrong ? 0 : totals.iterations};
+  const Partition partition = prologue.partition(space);
   if constexpr (kFindsFirstItems) {
-    prologue_detail::write_first_items(prologue, is_wrong ? 0 : totals.tiles, firsts);
-    __syncthreads();
+    prologue_detail::write_first_items(prologue, space, partition, firsts);
   }
   if (thread != 0) return;
   if (is_wrong) {
-    totals = {};
     // The first that nobody has asked about yet stays.
     if (prologue.fault->fault == SizeFault::none) {
       *prologue.fault = {static_cast<SizeFault>(first_fault & 0xffffffff),
                          static_cast<std::int32_t>(first_fault >> 32)};
     }
   }
-  const IterationSpace space{prologue.extents, sizes.groups, totals.tiles, totals.iterations};
-  *prologue.line = {make_partition(prologue.schedule, space), totals.tiles, totals.iterations,
-                    prologue.schedule.workers};
+  *prologue.line = {partition, space.tiles, space.iterations, prologue.schedule.workers};
 }
 
 }  // namespace tessera::cuda

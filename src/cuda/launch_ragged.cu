@@ -155,6 +155,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
 
   GroupPrologue prologue =
       prologue_of(plan, groups, line_tile(launch.tile, launch.transposed), workspace);
+  prologue.claims_units = launch.config.is_grouped;
   prologue.extents = records.extents;
   prologue.line = records.line;
   prologue.first_items = records.first_items;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <cuda/ptx>
-#include <limits>
 
 #include "cuda/pipeline.cuh"
 #include "cuda/ptx/cluster_arrive.cuh"
@@ -67,7 +66,7 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
       if (announced > 0) wait_for(shared.claim_wanted, (announced - 1) % 2);
     };
     const std::int64_t first = header.partition.stream_tiles;
-    const std::int64_t units = (header.tiles - first) * header.partition.splits;
+    const std::int64_t units = claimed_units(header.partition, header.tiles);
     if (first > 0) {
       shared.space.tiles = first;
       for (const WorkItem& item : items_of(shared.space, header.partition, worker)) {
@@ -76,21 +75,21 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
       }
       shared.space.tiles = header.tiles;
     }
-    // Of so many workers each has but one unit: that of its own number.
-    shared.header.partition.workers = std::numeric_limits<std::int32_t>::max();
+    shared.header.partition = after_whole_tiles(header.partition);
     std::int32_t group = 0;  // of the last unit; the next is never in one before it
     std::int32_t unit = worker;
     for (std::uint32_t round = 0; unit < units; ++round) {
       if (round == 0 && block.was_given_first_item()) {  // and dispatch has announced it
         group = header.first_items[worker].group;
         ++announced;
-      } else if (header.partition.splits == 1) {
+      } else if (unit < header.partition.whole_tiles) {
         const std::int64_t tile = first + unit;
         group = next_group(group, tile);
         announce(whole_tile(shared.space, header.partition, group, tile));
       } else {
-        const auto item = items_of(shared.space, header.partition, unit).begin();
-        if (item != WorkItems::End{}) announce(*item);
+        const auto piece = static_cast<std::int32_t>(unit - header.partition.whole_tiles);
+        const WorkItem item = claimed_piece(shared.space, header.partition, piece);
+        if (item.peers != kNoPeers) announce(item);
       }
       wait_for_loader();
       unit = claim_unit(round);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "schedule/host_device.hpp"
 #include "schedule/iteration_space.hpp"
@@ -27,6 +28,7 @@ struct Partition {
   std::int32_t splits = 1;
   std::int64_t stream_tiles = 0;
   std::int64_t stream_iterations = 0;
+  std::int64_t whole_tiles = 0;  // at the front of the unit region, where units are claimed
   TileOrder order = TileOrder::linear;
   std::int32_t group_m = 1;
 
@@ -231,6 +233,60 @@ TESSERA_HD inline WorkItem whole_tile(const IterationSpace& space, const Partiti
 TESSERA_HD inline WorkItems items_of(const IterationSpace& space, const Partition& partition,
                                      std::int32_t worker) {
   return {space, partition, worker};
+}
+
+// ---- Units that workers claim one by one, because tiles differ in cost (docs/grouped.md) ----
+//
+// First the whole tiles, then pieces. Whole tiles alone let workers end a tile's time apart; so a
+// hybrid has no stream region here, but its last tiles, as many as leave each worker one piece,
+// come in three.
+
+inline constexpr std::int32_t kClaimedPieces = 3;
+
+TESSERA_HD inline Partition make_claimed_partition(const Schedule& schedule,
+                                                   const IterationSpace& space) {
+  Partition partition = make_partition(schedule, space);
+  if (schedule.kind == ScheduleKind::data_parallel) {
+    partition.whole_tiles = space.tiles;
+  } else if (schedule.kind == ScheduleKind::hybrid) {
+    const std::int64_t shared = schedule.workers / kClaimedPieces;
+    partition.stream_tiles = 0;
+    partition.stream_iterations = 0;
+    partition.whole_tiles = space.tiles > shared ? space.tiles - shared : 0;
+    partition.splits = kClaimedPieces;
+  }
+  return partition;
+}
+
+TESSERA_HD inline std::int64_t claimed_units(const Partition& partition, std::int64_t tiles) {
+  return partition.whole_tiles +
+         (tiles - partition.stream_tiles - partition.whole_tiles) * partition.splits;
+}
+
+// The partition of what is left after the whole tiles. Each of so many workers has but one unit:
+// that of its own number.
+TESSERA_HD inline Partition after_whole_tiles(Partition partition) {
+  partition.workers = std::numeric_limits<std::int32_t>::max();
+  partition.stream_tiles += partition.whole_tiles;
+  partition.stream_iterations = 0;
+  return partition;
+}
+
+// Unit `unit` of such a partition; without peers where a tile has fewer iterations than pieces.
+// Counters and slots begin at 0.
+TESSERA_HD inline WorkItem claimed_piece(const IterationSpace& space, const Partition& rest,
+                                         std::int32_t unit) {
+  WorkItem item;
+  item.peers = 0;
+  const auto found = items_of(space, rest, unit).begin();
+  if (found != WorkItems::End{}) {
+    item = *found;
+    const std::int64_t before = rest.stream_tiles * rest.splits;
+    item.counter -= before;
+    item.first_slot -= before;
+    item.next_slot -= before;
+  }
+  return item;
 }
 
 }  // namespace tessera

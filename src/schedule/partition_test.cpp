@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "schedule/grouped.hpp"
@@ -154,6 +157,35 @@ RC_GTEST_PROP(Schedules, StreamKLevelsTheLoad, ()) {
   const SimulationResult result = simulate(line, partition, {});
   RC_ASSERT(result.fault == "");
   RC_ASSERT(result.longest_run == ceil_div(line.space().iterations, workers));
+}
+
+RC_GTEST_PROP(ClaimedUnits, CoverEachTileOnce, ()) {
+  const auto groups = *rc::gen::container<std::vector<GemmShape>>(any_shape());
+  const Schedule schedule = any_schedule();
+  RC_PRE(schedule.kind != ScheduleKind::stream_k);
+  const HostIterationSpace line(groups, {.block_m = 4, .block_n = 4, .block_k = 4});
+  const IterationSpace& space = line.space();
+  const Partition partition = make_claimed_partition(schedule, space);
+  const Partition rest = after_whole_tiles(partition);
+  RC_ASSERT(rest.stream_tiles == partition.whole_tiles);
+  // A hybrid's pieces find room in the workspace of its stream.
+  const std::int64_t pieces = claimed_units(partition, space.tiles) - partition.whole_tiles;
+  RC_ASSERT(schedule.kind != ScheduleKind::hybrid || pieces <= schedule.workers);
+
+  std::int64_t iterations = space.iteration_of_tile(partition.whole_tiles);
+  std::map<std::tuple<int, int, int>, int> ends;  // of the pieces so far, by tile
+  std::set<std::int64_t> slots;
+  for (std::int32_t unit = 0; unit < pieces; ++unit) {
+    const WorkItem item = claimed_piece(space, rest, unit);
+    if (item.peers == 0) continue;
+    int& end = ends[{item.group, item.tile_m, item.tile_n}];
+    RC_ASSERT(item.k_begin == end);
+    end = item.k_end;
+    iterations += item.k_end - item.k_begin;
+    RC_ASSERT(item.counter >= 0 && item.counter < pieces);
+    RC_ASSERT(slots.insert(item.slot(item.peer)).second && item.slot(item.peer) < pieces);
+  }
+  RC_ASSERT(iterations == space.iterations);
 }
 
 TEST(Schedules, SumATileOfManyPeersAsATree) {
