@@ -272,8 +272,8 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   // (make_claimed_partition).
   options.schedule =
       mean >= kMostRows && k >= kLongK ? ScheduleKind::hybrid : ScheduleKind::data_parallel;
-  // Tokens of one weight's tile one after another: it is read from memory once.
-  options.order = TileOrderChoice{};
+  // Tokens of a few weights' tiles one after another: those are read from memory once.
+  options.order = TileOrderChoice{TileOrder::swizzle, 4};
   return options;
 }
 
