@@ -96,10 +96,16 @@ std::byte* library_workspace(cudaStream_t stream, std::size_t bytes) {
                             " bytes (where operands are copied into it, a plan without "
                             "PlanOptions::allow_copies needs less)";
   check(cudaMallocAsync(&memory, wanted, stream), doing.c_str());
-  check(cudaMemsetAsync(memory, 0, WorkspaceLayout::kCounterBytes, stream),
-        "zeroing the workspace");
-  if (block.data != nullptr)
+  if (block.data == nullptr) {
+    check(cudaMemsetAsync(memory, 0, WorkspaceLayout::kCounterBytes, stream),
+          "zeroing the workspace");
+  } else {
+    // Zeros but for a fault that nobody has asked about yet.
+    check(cudaMemcpyAsync(memory, block.data, WorkspaceLayout::kCounterBytes,
+                          cudaMemcpyDeviceToDevice, stream),
+          "keeping the workspace's counters");
     check(cudaFreeAsync(block.data, stream), "freeing a smaller workspace");
+  }
   block = {static_cast<std::byte*>(memory), wanted};
   return block.data;
 }
