@@ -94,7 +94,17 @@ const cuda::DeviceLine* multiply(const RaggedProducts& products, const Epilogue&
   return run_on_device(*plan, device, options);
 }
 
-// The rule of C's columns from `left` on, and the rows that its groups own.
+// The rows that the groups of C own.
+template <class Door>
+GroupSizes sizes_of(const Door& door) {
+  if constexpr (std::is_same_v<Door, StridedBatch>) {
+    return {.groups = static_cast<std::int32_t>(door.c.groups), .bound_m = door.c.rows};
+  } else {
+    return device_products(door, 1, 0, {}).groups.sizes;
+  }
+}
+
+// The rule of C's columns from `left` on.
 template <class Door>
 void describe_c(cuda::GatedCombine& work, const Door& door, std::int64_t left) {
   work.c = {.base = advanced(door.c.data, left * door.c.col_stride, door.c.type),
@@ -102,11 +112,6 @@ void describe_c(cuda::GatedCombine& work, const Door& door, std::int64_t left) {
             .row_stride = door.c.row_stride,
             .col_stride = door.c.col_stride};
   work.c_type = door.c.type;
-  if constexpr (std::is_same_v<Door, StridedBatch>) {
-    work.sizes = {.groups = static_cast<std::int32_t>(door.c.groups), .bound_m = door.c.rows};
-  } else {
-    work.sizes = device_products(door, 1, 0, {}).groups.sizes;
-  }
   if constexpr (!std::is_same_v<Door, RaggedRows>) work.c.group_stride = door.c.group_stride;
 }
 
@@ -179,6 +184,7 @@ void run_door(const Door& door, const ConstBatchView& up, Activation activation,
   const std::int64_t stride = (width + 31) / 32 * 32;
   const std::int64_t bytes = rows * stride * size_of(type);
   const DeviceScratch memory(2 * bytes, options.stream);
+  const GroupSizes sizes = sizes_of(door);
 
   for (std::int64_t left = 0; left < cols; left += width) {
     const std::int64_t count = std::min(width, cols - left);
@@ -187,6 +193,7 @@ void run_door(const Door& door, const ConstBatchView& up, Activation activation,
     multiply(into(gate, columns_of(door.b, left, count), door), {BiasAxis::none, activation},
              options);
     cuda::GatedCombine work;
+    work.sizes = sizes;
     work.line = multiply(into(up_product, columns_of(up, left, count), door), {}, options);
     work.gate = gate.data;
     work.up = up_product.data;
