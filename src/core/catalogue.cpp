@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 namespace tessera {
@@ -36,9 +37,13 @@ std::span<const KernelEntry> catalogue() {
 }
 
 const KernelEntry* find_kernel(std::string_view name) {
-  const auto all = catalogue();
-  const auto found = std::ranges::find(all, name, &KernelEntry::name);
-  return found == all.end() ? nullptr : &*found;
+  static const std::unordered_map<std::string_view, const KernelEntry*> by_name = [] {
+    std::unordered_map<std::string_view, const KernelEntry*> made;
+    for (const KernelEntry& kernel : catalogue()) made.emplace(kernel.name, &kernel);
+    return made;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
 }
 
 bool architecture_runs(std::string_view available, std::string_view needed) {

@@ -3,7 +3,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "core/operand_copies.hpp"
 #include "cuda/check.hpp"
@@ -29,12 +32,16 @@ struct CopyTask {
   std::int64_t to_line_bytes;
 };
 
-// As kernel parameters: nothing has to be brought to the device before.
+// As kernel parameters: nothing has to be brought to the device before. A launch takes the host
+// longer the more of them there are.
+template <std::size_t kMost>
 struct CopyTasks {
-  static constexpr int kMost = 64;
   CopyTask tasks[kMost];
 };
-static_assert(sizeof(CopyTasks) <= 4096, "kernel parameters have 4 KB on every GPU and driver");
+constexpr std::size_t kProduct = 2;  // operands of one
+constexpr std::size_t kMostTasks = 64;
+static_assert(sizeof(CopyTasks<kMostTasks>) <= 4096,
+              "kernel parameters have 4 KB on every GPU and driver");
 
 // Words `bytes` past the start of eight; bytes is even and below 16.
 __device__ uint4 shifted(const uint4& low, const uint4& high, unsigned bytes) {
@@ -73,7 +80,9 @@ __device__ uint4 load_piece(const CopyTask& task, std::int64_t line, std::int64_
 }
 
 // A block for so many pieces of a task, and a row of blocks for each task.
-__global__ void __launch_bounds__(kThreads) copy_lines(const __grid_constant__ CopyTasks all) {
+template <std::size_t kMost>
+__global__ void __launch_bounds__(kThreads)
+    copy_lines(const __grid_constant__ CopyTasks<kMost> all) {
   ptx::wait_for_previous_kernel();
   ptx::let_next_kernel_start();
   const CopyTask& task = all.tasks[blockIdx.y];
@@ -106,26 +115,30 @@ std::int64_t blocks_of(const CopyTask& task) {
   return ceil_div(task.lines * ceil_div(task.length, kElements), kPiecesOfBlock);
 }
 
-void start_copying(const std::vector<CopyTask>& tasks, cudaStream_t stream) {
+// At most kMost tasks.
+template <std::size_t kMost>
+void start_copying_some(std::span<const CopyTask> tasks, cudaStream_t stream) {
+  CopyTasks<kMost> some;
+  std::ranges::copy(tasks, some.tasks);
+  std::int64_t blocks = 1;
+  for (const CopyTask& task : tasks) blocks = std::max(blocks, blocks_of(task));
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
-  for (std::size_t first = 0; first < tasks.size(); first += CopyTasks::kMost) {
-    const std::size_t count = std::min<std::size_t>(CopyTasks::kMost, tasks.size() - first);
-    CopyTasks some;
-    std::int64_t blocks = 1;
-    for (std::size_t i = 0; i < count; ++i) {
-      some.tasks[i] = tasks[first + i];
-      blocks = std::max(blocks, blocks_of(some.tasks[i]));
-    }
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(count));
-    config.blockDim = kThreads;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    check(cudaLaunchKernelEx(&config, copy_lines, some), "copying operands");
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(tasks.size()));
+  config.blockDim = kThreads;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, copy_lines<kMost>, some), "copying operands");
+}
+
+void start_copying(std::span<const CopyTask> tasks, cudaStream_t stream) {
+  for (; tasks.size() > kProduct; tasks = tasks.subspan(std::min(kMostTasks, tasks.size()))) {
+    start_copying_some<kMostTasks>(tasks.first(std::min(kMostTasks, tasks.size())), stream);
   }
+  if (!tasks.empty()) start_copying_some<kProduct>(tasks, stream);
 }
 
 }  // namespace
