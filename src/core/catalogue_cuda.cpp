@@ -37,6 +37,7 @@ constexpr std::string_view kSmallWins =
 constexpr std::string_view kFewWins = "few rows or columns: the other operand streams through once";
 constexpr std::string_view kSharedWins =
     "small tiles, and rows that start anywhere: several SMs share loads";
+constexpr std::string_view kLongWins = "long k under few tiles, where 64 rows fill the SMs once";
 constexpr std::string_view kAloneWins = "an odd number of tiles, of which none may be idle";
 
 constexpr std::array kSm90Types = {ElementType::bf16, ElementType::f16};
@@ -54,8 +55,8 @@ constexpr Sm90Cluster kEightAcross{2, 4};
 // pairs.
 constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x16, true, kAlone, kFewWins},
-    Sm90Row{kSm90Block128x32, true, kAlone, kFewWins},
     Sm90Row{kSm90Block64x64, false, kAlone, kSmallWins},
+    Sm90Row{kSm90Block128x32, true, kAlone, kFewWins},
     Sm90Row{kSm90Block128x64, true, kAlone, kFewWins},
     Sm90Row{kSm90Block128x128, false, kAlone, kAloneWins},
     Sm90Row{kSm90Block128x128, true, kAlone, kAloneWins},
@@ -68,6 +69,7 @@ constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x224, true, kDown, kFillWins},
     Sm90Row{kSm90Block128x224, true, kAcross, kFillWins},
     Sm90Row{kSm90Block128x224, false, kDown, kFillWins},
+    Sm90Row{kSm90Block128x192, true, kAlone, kAloneWins},
     Sm90Row{kSm90Block128x192, true, kDown, kFillWins},
     Sm90Row{kSm90Block128x192, true, kAcross, kFillWins},
     Sm90Row{kSm90Block128x192, false, kDown, kFillWins},
@@ -81,6 +83,15 @@ constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x64, true, kAcross, kSmallWins},
     Sm90Row{kSm90Block64x64, false, kDown, kSmallWins},
     Sm90Row{kSm90Block64x64, false, kAcross, kSmallWins},
+    Sm90Row{kSm90Block64x32, true, kAcross, kSmallWins},
+    Sm90Row{kSm90Block64x192, false, kDown, kLongWins},
+    Sm90Row{kSm90Block64x192, true, kDown, kLongWins},
+    Sm90Row{kSm90Block64x32, true, kSquare, kSharedWins},
+    Sm90Row{kSm90Block64x32, true, kFourAcross, kSharedWins},
+    Sm90Row{kSm90Block64x192, false, kSquare, kLongWins},
+    Sm90Row{kSm90Block64x192, true, kSquare, kLongWins},
+    Sm90Row{kSm90Block64x192, false, kFourDown, kLongWins},
+    Sm90Row{kSm90Block64x192, true, kFourDown, kLongWins},
     Sm90Row{kSm90Block64x64, false, kFourDown, kSharedWins},
     Sm90Row{kSm90Block64x64, false, kFourAcross, kSharedWins},
     Sm90Row{kSm90Block128x64, false, kFourAcross, kSharedWins},
@@ -90,6 +101,7 @@ constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x160, true, kFourDown, kSharedWins},
     Sm90Row{kSm90Block128x160, true, kFourAcross, kSharedWins},
     Sm90Row{kSm90Block128x192, true, kFourDown, kSharedWins},
+    Sm90Row{kSm90Block128x192, false, kSquare, kSharedWins},
     Sm90Row{kSm90Block128x64, false, kSquare, kSharedWins},
     Sm90Row{kSm90Block128x64, false, kEightAcross, kSharedWins},
     Sm90Row{kSm90Block128x64, true, kEightAcross, kSharedWins},
@@ -99,19 +111,12 @@ constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x128, false, kEightAcross, kSharedWins},
 };
 
-// Rows of C leave in boxes of 64 bytes where the columns are not whole lines of 128, or the staging
-// memory is halved: 1.2 us for 224 columns, H200, 2026-11.
-double storing_half_lines(const Sm90Row& row) {
-  const bool has_half_lines = !row.swapped && row.block.cols > 64 && row.block.cols % 128 != 0;
-  return has_half_lines ? 1.2e-6 * row.block.cols / 224 : 0;
-}
-
 // What starting clusters takes beyond blocks alone, which do not wait for one another before they
 // load, by a fit to H200 measurements of 2026-11. (That pairs take longer than larger clusters may
 // stand for something else about them.)
 double cluster_start(const Sm90Cluster& cluster) {
   const int blocks = cluster.rows * cluster.cols;
-  return blocks == 1 ? 0 : blocks == 2 ? 0.7e-6 : blocks == 4 ? 0.22e-6 : 0.09e-6;
+  return blocks == 1 ? 0 : blocks == 2 ? 0.64e-6 : blocks == 4 ? 0.33e-6 : 0.25e-6;
 }
 
 // What one block computes, in C's orientation, then what was done to it.
@@ -135,8 +140,7 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .needs_tma = true,
           .wins_at = row.wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
-          .speed = {.tile_seconds = storing_half_lines(row),
-                    .launch_seconds = cluster_start(row.cluster)},
+          .speed = {.launch_seconds = cluster_start(row.cluster)},
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};

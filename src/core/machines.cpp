@@ -17,12 +17,12 @@ constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 
 CostConstants hopper_cost(std::string_view source) {
-  return {.launch_seconds = 5.6e-6,
-          .tile_seconds = 0.48e-6,
-          .split_seconds = 0.67e-6,
-          .iteration_overhead_seconds = 0.5e-9,
-          .peer_seconds_per_byte = 1.0 / 74e9,
-          .compute_efficiency = 0.78,
+  return {.launch_seconds = 5.4e-6,
+          .tile_seconds = 0.63e-6,
+          .split_seconds = 0.57e-6,
+          .iteration_overhead_seconds = 4.5e-9,
+          .peer_seconds_per_byte = 1.0 / 87e9,
+          .compute_efficiency = 0.809,
           .source = std::string(source)};
 }
 
@@ -73,14 +73,14 @@ constexpr std::string_view kAmpereSource =
 
 constexpr std::array kGpus = {
     // SXM. The data sheet's clock and tensor f64. Copy bandwidth is read + written; the cache's the
-    // sum of what the SMs take in, 64 bytes per clock each. cudaDeviceProp::l2CacheSize says 60 MB;
-    // half of it is far from an SM.
-    Gpu{"h200", "sm_90", 132, 227 * kKiB, 50 * kMiB, 4.3e12, 13.2e12, 80e9, 1.83e9, 4096, 256, 512,
+    // sum of what the SMs take in, 64 bytes per clock each at the 1.9 GHz of short products.
+    // cudaDeviceProp::l2CacheSize says 60 MB; half of it is far from an SM.
+    Gpu{"h200", "sm_90", 132, 227 * kKiB, 50 * kMiB, 4.3e12, 16.4e12, 80e9, 1.83e9, 4096, 256, 512,
         hopper_cost,
-        "least regret over 430 bf16 products, the best two plans of each kernel, on an H200, "
-        "700 W, CUDA 13.0, cold cache, 2026-11-20"},
+        "least regret and error over 354 bf16 products, 22000 plans, on an H200, 700 W, CUDA 13.0, "
+        "cold cache, 2026-11-21"},
     // SXM: the same SMs with slower memory (3.35 TB/s by the data sheet, 88 % of it as copied).
-    Gpu{"h100", "sm_90", 132, 227 * kKiB, 50 * kMiB, 2.95e12, 13.2e12, 55e9, 1.83e9, 4096, 256, 512,
+    Gpu{"h100", "sm_90", 132, 227 * kKiB, 50 * kMiB, 2.95e12, 16.4e12, 55e9, 1.83e9, 4096, 256, 512,
         hopper_cost, "the H200's, which has the same SMs; memory by the data sheet, 2026-11"},
     // SXM 80 GB: 2.04 TB/s by the data sheet, 88 % of it as copied.
     Gpu{"a100-108sm", "sm_80", 108, 163 * kKiB, 40 * kMiB, 1.8e12, 4.5e12, 40e9, 1.41e9, 2048, 128,

@@ -27,7 +27,9 @@ inline constexpr Sm90Block kSm90Block128x96 = {128, 96, 7};
 inline constexpr Sm90Block kSm90Block128x64 = {128, 64, 8};
 inline constexpr Sm90Block kSm90Block128x32 = {128, 32, 9};
 inline constexpr Sm90Block kSm90Block128x16 = {128, 16, 10};
+inline constexpr Sm90Block kSm90Block64x192 = {64, 192, 6};
 inline constexpr Sm90Block kSm90Block64x64 = {64, 64, 12};
+inline constexpr Sm90Block kSm90Block64x32 = {64, 32, 12};
 
 // Blocks of a cluster, along the block's rows and its columns.
 struct Sm90Cluster {

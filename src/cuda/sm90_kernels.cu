@@ -27,7 +27,9 @@ const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
       with_groups(sm90_bf16_128x64(), sm90_bf16_128x64_groups()),
       sm90_bf16_128x32(),
       sm90_bf16_128x16(),
+      sm90_bf16_64x192(),
       sm90_bf16_64x64(),
+      sm90_bf16_64x32(),
       with_groups(sm90_f16_128x256(), sm90_f16_128x256_groups(), sm90_f16_128x256_gated()),
       sm90_f16_128x224(),
       with_groups(sm90_f16_128x192(), sm90_f16_128x192_groups()),
@@ -37,7 +39,9 @@ const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
       with_groups(sm90_f16_128x64(), sm90_f16_128x64_groups()),
       sm90_f16_128x32(),
       sm90_f16_128x16(),
+      sm90_f16_64x192(),
       sm90_f16_64x64(),
+      sm90_f16_64x32(),
   };
   const auto found = std::ranges::find_if(kKernels, [&](const Sm90Kernel& kernel) {
     return kernel.input == input && kernel.block == block;

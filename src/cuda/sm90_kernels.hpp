@@ -42,7 +42,9 @@ Sm90Kernel sm90_bf16_128x96();
 Sm90Kernel sm90_bf16_128x64();
 Sm90Kernel sm90_bf16_128x32();
 Sm90Kernel sm90_bf16_128x16();
+Sm90Kernel sm90_bf16_64x192();
 Sm90Kernel sm90_bf16_64x64();
+Sm90Kernel sm90_bf16_64x32();
 Sm90Kernel sm90_f16_128x256();
 Sm90Kernel sm90_f16_128x224();
 Sm90Kernel sm90_f16_128x192();
@@ -52,7 +54,9 @@ Sm90Kernel sm90_f16_128x96();
 Sm90Kernel sm90_f16_128x64();
 Sm90Kernel sm90_f16_128x32();
 Sm90Kernel sm90_f16_128x16();
+Sm90Kernel sm90_f16_64x192();
 Sm90Kernel sm90_f16_64x64();
+Sm90Kernel sm90_f16_64x32();
 
 // The functions for groups alone, of the blocks that have them.
 Sm90Kernel sm90_bf16_128x256_groups();

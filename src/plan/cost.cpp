@@ -42,7 +42,7 @@ struct Loads {
 
 // Writing a partial tile into the workspace and making it visible, against reading one: H200,
 // 2026-11.
-constexpr double kPublishing = 1.2;
+constexpr double kPublishing = 1.67;
 
 double publish_seconds(const TileProfile& profile, const Machine& machine) {
   return machine.cost.split_seconds +
@@ -233,8 +233,8 @@ double memory_rate(const TileProfile& profile, const Machine& machine, std::int6
 
 // What runs that end anywhere within tiles take beside whole tiles and splits of them, on a GPU:
 // more code to fetch, longer ways to an item, and loads that nobody shares. H200, 2026-11.
-constexpr double kStreaming = 3.6e-6;
-constexpr double kStreamingPace = 0.06;
+constexpr double kStreaming = 1.75e-6;
+constexpr double kStreamingPace = 0.015;
 
 double streaming_extra(const Machine& machine, const Partition& partition, double streaming) {
   if (machine.kind == MachineKind::cpu || partition.stream_iterations == 0) return 0;

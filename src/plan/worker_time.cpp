@@ -135,28 +135,29 @@ double packing(const Block& block, const Machine& machine, double footprint, boo
   return (a_bytes + b_bytes) * per_byte;
 }
 
-constexpr double kHalfLines = 1.4;
+constexpr double kHalfLines = 1.57;
 
 // What a GPU's cache has to deliver for a byte of an operand whose rows start at such multiples of
-// bytes: a block's rows then lie across more lines than they fill. H200, 128x128 tiles, 2026-11:
-// iterations of 0.62, 0.41 and 0.35 us at 16, 32 and 128 bytes.
-// Across k, a block that is not whole lines wide comes in boxes of half a line. What is read from a
-// copy is aligned.
+// bytes: a block's rows then lie across more lines than they fill. Fitted on an H200, 2026-11, as
+// are the next constants. Across k, a block that is not whole lines wide comes in boxes of half a
+// line. What is read from a copy is aligned.
 double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent) {
   const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
   if (layout.alignment >= 128 || !suits_tma(layout)) return boxes;
-  if (layout.alignment >= 64) return 1.24 * boxes;
-  return (layout.alignment >= 32 ? 1.44 : 1.67) * boxes;
+  if (layout.alignment >= 64) return 1.61 * boxes;
+  return (layout.alignment >= 32 ? 1.73 : 2.19) * boxes;
 }
 
 // What the cache sends to all workers together, as a share of what each of them can receive alone:
-// blocks that a cluster multicasts are sent once and received by each. H200, 2026-11: 42 and 58
-// bytes a clock and SM.
-constexpr double kSharedOutput = 0.72;
+// blocks that a cluster multicasts are sent once and received by each.
+constexpr double kSharedOutput = 0.84;
 
-// A block of threads asks for a line in so much of the time in which it receives one: 2.2 clocks,
-// whoever else is busy (the same).
-constexpr double kAskingForLines = 1.06;
+// A block of threads asks for a line in so much of the time in which it receives one, whoever else
+// is busy.
+constexpr double kAskingForLines = 0.78;
+
+// A byte of C takes so much longer to leave than one of A or B to arrive: nothing overlaps with it.
+constexpr double kStoring = 2.26;
 
 // Bytes of one iteration's blocks that one of a cluster's blocks of threads receives.
 double received_bytes(const TileConfig& tile, const GemmTypes& types) {
@@ -185,7 +186,7 @@ double lines_outside(const GemmShape& shape, const Problem& problem, const TileC
 // rows start anywhere: 0.67 ns per 2-byte element and SM on an H200, 2026-11.
 double copies_per_byte(const OperandLayout& layout, bool /*is_across_k*/, int /*extent*/) {
   if (layout.alignment >= 16) return 1;
-  return 70.0 / layout.alignment;
+  return 86.0 / layout.alignment;
 }
 
 // Bytes of one iteration's blocks, each operand's weighted by what getting a byte of it takes.
@@ -242,7 +243,7 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
                               kLineOutside * lines_outside(shape, problem, tile);
   time.shared_loading = asked * blocks / (kSharedOutput * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
-  time.finish = c_bytes / cache_rate + speed.tile_seconds;
+  time.finish = kStoring * c_bytes / cache_rate + speed.tile_seconds;
   return time;
 }
 
