@@ -172,7 +172,9 @@ BlockOperand TileRunner::block_of_b(const TileExtent& tile, std::int64_t iterati
 }
 
 // What the blocks after this one are packed from, or read in place: the next piece of A, also of
-// the next k-block, and while B is read for the first time its next columns.
+// the next k-block, and while B is read for the first time its next columns. Fetching the panels
+// that these will be packed to as well brings nothing (Zen 4, 2026-11: seven products of three
+// types within 2 % either way).
 void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
                             std::int64_t row, std::int64_t col, bool reads_b) {
   const std::int64_t block = product_.specs.a.block_cols;

@@ -47,7 +47,8 @@ constexpr double kWorthWaking = 131072;
 // more often. Zen 4, 2026-11, GFLOP/s with this and with half of it: f32 1000³ 110.5 (109.0), 1025³
 // 109.2 (107.0), 2048³ 112.8 (111.6); f64 512³ 56.2 (55.1), 1000³ 56.2 (55.4), 1025³ 53.5 (52.2);
 // bf16 2048³ 224 (222). Bytes: 64×4096×4096 with 2048 355, with 1024 374, and 128×128×32768 399 and
-// 398.
+// 398. So shallow that B's block stays in L2 loses too: f32 512³ 113.0 (110.7 with 256 of k),
+// 384×384×3000 108.7 (107.8 with 336), f64 512³ 53.3 (43.7 with 128).
 std::int64_t panel_bytes_per_row(ElementType type) {
   return size_of(type) == 1 ? 2048 : 4096;
 }
