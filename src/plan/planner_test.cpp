@@ -133,7 +133,8 @@ TEST(Planner, FewTilesWithLongKAreSplit) {
   const Plan plan = make_plan(dense_problem({128, 128, 131072}, gemm_types_for(ElementType::bf16)),
                               machine_by_name("h200"));
   EXPECT_NE(plan.schedule.kind, ScheduleKind::data_parallel);
-  EXPECT_GE(plan.schedule.workers, 64);
+  // A worker is a cluster of blocks.
+  EXPECT_GE(plan.schedule.workers * plan.tile.cluster_m * plan.tile.cluster_n, 64);
 }
 
 TEST(Planner, FullWavesStayWhole) {
