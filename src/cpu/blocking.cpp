@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/cache_line.hpp"
+
 namespace tessera::cpu {
 namespace {
-
-constexpr std::size_t kCacheLine = 64;
 
 // A piece of A takes a quarter of the second-level cache (beside a packed B; with half of it f64
 // 2048³ makes 55.4 GFLOP/s instead of 55.7 on Zen 4, and other types the same); the rest is for the

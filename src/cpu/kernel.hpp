@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cpu/cache_line.hpp"
 #include "tessera/problem.hpp"
 
 namespace tessera::cpu {
@@ -97,7 +98,7 @@ namespace {
 [[gnu::always_inline]] inline LineRun next_run(LookAhead& ahead, const void* near) {
   FarRows& rows = ahead.b.left > 0 ? ahead.b : ahead.a;
   if (rows.left == 0) return {static_cast<const unsigned char*>(near), 0, std::int64_t{1} << 40};
-  constexpr std::int64_t kLine = 64;
+  constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
   const auto in_line =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(rows.next) % kLine);
   const LineRun run{rows.next - in_line, kLine, (in_line + rows.bytes + kLine - 1) / kLine};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/invalid_argument.hpp"
+#include "cpu/cache_line.hpp"
 #include "cpu/packed_layout.hpp"
 #include "cpu/run.hpp"
 #include "tessera/error.hpp"
@@ -32,7 +33,7 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
   packed.kernel_ = plan.kernel;
   packed.block_k_ = plan.tile.block_k;
   const cpu::PackedLayout layout = cpu::packed_layout(code, packed.block_k_, b.rows, b.cols);
-  constexpr std::size_t kCacheLine = 64;
+  using cpu::kCacheLine;
   packed.bytes_ =
       (static_cast<std::size_t>(layout.bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
   auto* memory = static_cast<unsigned char*>(std::aligned_alloc(kCacheLine, packed.bytes_));

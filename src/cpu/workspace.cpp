@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cpu/cache_line.hpp"
 #include "schedule/fixup.hpp"
 
 namespace tessera::cpu {
 namespace {
 
-constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 std::size_t round_up(std::size_t bytes, std::size_t to) {
