@@ -136,12 +136,10 @@ __device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
     prologue_detail::write_first_items(prologue, space, partition, firsts);
   }
   if (thread != 0) return;
-  if (is_wrong) {
-    // The first that nobody has asked about yet stays.
-    if (prologue.fault->fault == SizeFault::none) {
-      *prologue.fault = {static_cast<SizeFault>(first_fault & 0xffffffff),
-                         static_cast<std::int32_t>(first_fault >> 32)};
-    }
+  // The first that nobody has asked about yet stays.
+  if (is_wrong && prologue.fault->fault == SizeFault::none) {
+    *prologue.fault = {static_cast<SizeFault>(first_fault & 0xffffffff),
+                       static_cast<std::int32_t>(first_fault >> 32)};
   }
   *prologue.line = {partition, space.tiles, space.iterations, prologue.schedule.workers};
 }

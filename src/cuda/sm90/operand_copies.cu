@@ -135,8 +135,10 @@ void start_copying_some(std::span<const CopyTask> tasks, cudaStream_t stream) {
 }
 
 void start_copying(std::span<const CopyTask> tasks, cudaStream_t stream) {
-  for (; tasks.size() > kProduct; tasks = tasks.subspan(std::min(kMostTasks, tasks.size()))) {
-    start_copying_some<kMostTasks>(tasks.first(std::min(kMostTasks, tasks.size())), stream);
+  while (tasks.size() > kProduct) {
+    const auto some = tasks.first(std::min(kMostTasks, tasks.size()));
+    start_copying_some<kMostTasks>(some, stream);
+    tasks = tasks.subspan(some.size());
   }
   if (!tasks.empty()) start_copying_some<kProduct>(tasks, stream);
 }
