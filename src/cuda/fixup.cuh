@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "cuda/kernel_launch.hpp"
+#include "cuda/ptx/arrival_counter.cuh"
 #include "schedule/fixup.hpp"
 #include "schedule/work_item.hpp"
 
@@ -20,8 +20,6 @@ struct alignas(16) FixupPiece {
 };
 
 namespace fixup_detail {
-
-using ArrivalCounter = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
 
 // Slots are written by other SMs during the launch: read them from the L2 cache.
 template <class Accumulator>
@@ -71,10 +69,9 @@ __device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum
   };
 
   for (FixupStep step(item.peer, item.peers); step.valid(); step.up()) {
-    const auto arrivals = [&] {
+    const auto counter = [&]() -> std::uint32_t* {
       const FixupSpace space = space_of();
-      return fixup_detail::ArrivalCounter(
-          space.counters[step.counter(item, space.counters_per_level)]);
+      return &space.counters[step.counter(item, space.counters_per_level)];
     };
     const auto others = static_cast<std::uint32_t>(step.children() - 1);
 
@@ -87,10 +84,9 @@ __device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum
       own[i * kThreads] = piece;
     }
     any(false);
-    const bool last =
-        any(thread == 0 && arrivals().fetch_add(1, ::cuda::memory_order_acq_rel) == others);
+    const bool last = any(thread == 0 && ptx::arrive_at_counter(counter()) == others);
     if (!last) return false;
-    if (thread == 0) arrivals().store(0, ::cuda::memory_order_relaxed);
+    if (thread == 0) ptx::reset_counter(counter());
 
     // Two partials may be added either way round, so one of them can stay where it is. More are
     // added in the peers' order, this worker's own from its slot like the rest.
