@@ -123,7 +123,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
 
   if (products.size() == 1) {
     const Sm90Task task = make_task(launch, products[0], problem.alpha, store_by_tma);
-    header.first = first_items(space, header.partition);
+    header.units = unit_items(space, header.partition);
     header.extent = space.groups[0];
     header.operands = task.operands;
     header.multiplies = task.multiplies;

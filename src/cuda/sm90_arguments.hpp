@@ -8,7 +8,7 @@
 
 #include "cuda/kernel_launch.hpp"
 #include "cuda/trace_record.hpp"
-#include "schedule/first_item.hpp"
+#include "schedule/unit_items.hpp"
 
 namespace tessera::cuda {
 
@@ -58,7 +58,7 @@ struct Sm90Shares {
 // a kernel parameter that is read where it is needed costs the block a cache miss each time.
 struct Sm90Header {
   // What a block's first load waits for, in a row, since each line of parameters is a cache miss.
-  FirstItems first;  // of a single product
+  UnitItems units;  // of a single product
   Sm90Shares shares;
   const Sm90Task* tasks = nullptr;  // device memory; null for a single product, which travels here
   TraceSpace trace;                 // null: nothing is recorded

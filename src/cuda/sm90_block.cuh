@@ -78,10 +78,10 @@ struct BlockContext {
   // The worker's first item is found by a short way by everyone who needs it early. Read where the
   // parameters come in, ahead of their copy in shared memory.
   __device__ bool has_first_item() const {
-    return static_cast<std::uint32_t>(worker) < arguments.header.first.units;
+    return static_cast<std::uint32_t>(worker) < arguments.header.units.count;
   }
   __device__ WorkItem first_item() const {
-    return arguments.header.first.of(static_cast<std::uint32_t>(worker));
+    return arguments.header.units.of(static_cast<std::uint32_t>(worker));
   }
   // Likewise for sizes that the device knows, once the kernel before is done.
   __device__ bool was_given_first_item() const {

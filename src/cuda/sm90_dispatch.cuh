@@ -98,10 +98,20 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
   };
 
   ItemWriter<Storage> writer(shared);
+  if constexpr (!kIsGrouped) {
+    // The walk over any partition is far more code, and neither a second tile nor the end of the
+    // last one can come before it is announced.
+    const auto units = static_cast<std::int32_t>(header.units.count);
+    if (units > 0) {
+      for (std::int32_t unit = worker; unit < units; unit += header.partition.workers) {
+        writer.announce(header.units.of(static_cast<std::uint32_t>(unit)));
+      }
+      writer.close();
+      return;
+    }
+  }
   bool is_announced = true;
-  if (block.has_first_item()) {
-    writer.announce(block.first_item());
-  } else if (block.was_given_first_item()) {
+  if (block.was_given_first_item()) {
     const WorkItem item = arguments.header.first_items[worker];
     if constexpr (kIsGrouped) {
       writer.announce(item, block.view_of(arguments.header, item));

@@ -1,4 +1,4 @@
-#include "schedule/first_item.hpp"
+#include "schedule/unit_items.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ bool same(const WorkItem& p, const WorkItem& q) {
   return place && (fixup || p.is_whole_tile());
 }
 
-TEST(FirstItem, IsThatOfTheFullWalk) {
+TEST(UnitItems, AreThoseOfTheFullWalk) {
   for (const auto& [m, n, k] : {std::array{1, 1, 1}, std::array{7, 5, 3}, std::array{16, 9, 40},
                                 std::array{1, 130, 12}, std::array{255, 128, 64}}) {
     const Line line(m, n, k);
@@ -40,29 +40,32 @@ TEST(FirstItem, IsThatOfTheFullWalk) {
         schedule.order = group_m == 0 ? TileOrder::linear : TileOrder::swizzle;
         schedule.group_m = group_m == 0 ? 1 : group_m;
         const Partition partition = make_partition(schedule, line.space);
-        const FirstItems first = first_items(line.space, partition);
-        if (first.units == 0) continue;
-        EXPECT_EQ(first.units, line.space.tiles * splits);
-        for (std::int32_t worker = 0; worker < 132; ++worker) {
-          auto walk = items_of(line.space, partition, worker).begin();
-          const bool has_items = walk != WorkItems::End{};
-          ASSERT_EQ(has_items, static_cast<std::uint32_t>(worker) < first.units);
-          if (!has_items) continue;
-          EXPECT_TRUE(same(*walk, first.of(static_cast<std::uint32_t>(worker))))
-              << m << "x" << n << "x" << k << ", " << splits << " splits, bands of " << group_m
-              << ", worker " << worker;
+        const UnitItems items = unit_items(line.space, partition);
+        if (items.count == 0) continue;
+        EXPECT_EQ(items.count, line.space.tiles * splits);
+        for (std::uint32_t worker = 0; worker < 132; ++worker) {
+          std::uint32_t unit = worker;
+          for (const WorkItem& item :
+               items_of(line.space, partition, static_cast<std::int32_t>(worker))) {
+            ASSERT_LT(unit, items.count);
+            ASSERT_TRUE(same(item, items.of(unit)))
+                << m << "x" << n << "x" << k << ", " << splits << " splits, bands of " << group_m
+                << ", unit " << unit;
+            unit += 132;
+          }
+          ASSERT_GE(unit, items.count);
         }
       }
     }
   }
 }
 
-TEST(FirstItem, LeavesTheRestToTheWalk) {
+TEST(UnitItems, LeavesTheRestToTheWalk) {
   const Line line(16, 9, 40);
   Schedule schedule;
   schedule.workers = 7;
   const auto units = [&](const Line& at) {
-    return first_items(at.space, make_partition(schedule, at.space)).units;
+    return unit_items(at.space, make_partition(schedule, at.space)).count;
   };
   EXPECT_EQ(units(line), 16U * 9U);
   EXPECT_EQ(units(Line(1000, 1000, 4)), 0U) << "numbers beyond the reciprocals' range";
@@ -76,7 +79,7 @@ TEST(FirstItem, LeavesTheRestToTheWalk) {
   EXPECT_EQ(units(line), 0U) << "some pieces are empty";
 }
 
-TEST(FirstItem, ReciprocalsAreExact) {
+TEST(UnitItems, ReciprocalsAreExact) {
   for (std::uint32_t divisor = 1; divisor <= 1 << 15;
        divisor = divisor < 70 ? divisor + 1 : divisor * 3 / 2) {
     const Reciprocal reciprocal = Reciprocal::of(divisor);

@@ -1,7 +1,7 @@
-// A worker's first WorkItem by the shortest way: for one product with no stream region, in linear
-// or swizzled order, and with small numbers. A kernel that starts with cold caches waits for every
-// line of code, so this is a handful of multiplications. All else, and the items after the first,
-// are items_of's (partition.hpp).
+// The WorkItems of a partition's units by the shortest way: for one product with no stream region,
+// in linear or swizzled order, and with small numbers. Worker w's items are units w, w + workers, …
+// A kernel that starts with cold caches waits for every line of code, so an item is a handful of
+// multiplications. All else is items_of's (partition.hpp).
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,8 @@ struct Reciprocal {
   }
 };
 
-struct FirstItems {
-  std::uint32_t units =
-      0;  // of the workers that have a first item here; 0 where there is no such way
+struct UnitItems {
+  std::uint32_t count = 0;  // 0 where there is no such way
   std::uint32_t splits = 1;
   std::uint32_t each = 0;  // iterations of a piece; the first `longer` pieces have one more
   std::uint32_t longer = 0;
@@ -42,10 +41,9 @@ struct FirstItems {
   Reciprocal rows_of_last;
   std::uint32_t full_bands = 0;
 
-  // Of worker < units.
-  TESSERA_HD WorkItem of(std::uint32_t worker) const {
-    const std::uint32_t piece = tiles.divide(worker);
-    const std::uint32_t tile = worker - piece * tiles.divisor;
+  TESSERA_HD WorkItem of(std::uint32_t unit) const {
+    const std::uint32_t piece = tiles.divide(unit);
+    const std::uint32_t tile = unit - piece * tiles.divisor;
     const std::uint32_t band = tiles_of_band.divide(tile);
     const std::uint32_t within = tile - band * tiles_of_band.divisor;
     const Reciprocal rows = band < full_bands ? rows_of_band : rows_of_last;
@@ -67,7 +65,7 @@ struct FirstItems {
   }
 };
 
-inline FirstItems first_items(const IterationSpace& space, const Partition& partition) {
+inline UnitItems unit_items(const IterationSpace& space, const Partition& partition) {
   constexpr std::int64_t kSmall = 1 << 15;
   if (space.group_count != 1 || partition.stream_tiles > 0 ||
       partition.order == TileOrder::hilbert || space.tiles == 0 || space.tiles > kSmall ||
@@ -83,17 +81,17 @@ inline FirstItems first_items(const IterationSpace& space, const Partition& part
           ? small(partition.group_m)
       : partition.order == TileOrder::swizzle ? grid_m
                                               : 1;
-  FirstItems first;
-  first.splits = small(partition.splits);
-  first.units = small(space.tiles) * first.splits;
-  first.each = small(extent.iterations) / first.splits;
-  first.longer = small(extent.iterations) % first.splits;
-  first.tiles = Reciprocal::of(small(space.tiles));
-  first.tiles_of_band = Reciprocal::of(band * small(extent.grid_n));
-  first.rows_of_band = Reciprocal::of(band);
-  first.full_bands = grid_m / band;
-  first.rows_of_last = Reciprocal::of(grid_m % band == 0 ? band : grid_m % band);
-  return first;
+  UnitItems items;
+  items.splits = small(partition.splits);
+  items.count = small(space.tiles) * items.splits;
+  items.each = small(extent.iterations) / items.splits;
+  items.longer = small(extent.iterations) % items.splits;
+  items.tiles = Reciprocal::of(small(space.tiles));
+  items.tiles_of_band = Reciprocal::of(band * small(extent.grid_n));
+  items.rows_of_band = Reciprocal::of(band);
+  items.full_bands = grid_m / band;
+  items.rows_of_last = Reciprocal::of(grid_m % band == 0 ? band : grid_m % band);
+  return items;
 }
 
 }  // namespace tessera
