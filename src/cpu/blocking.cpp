@@ -56,10 +56,11 @@ bool rows_keep_apart(const ConstMatrixView& a, const KernelCode& code) {
 // to do for each of them: bf16 m = 1 26 with 8 and 20 with 64, 16 115 with 256, 93 with 16 and 85
 // with all. A B whose blocks are one piece of memory comes in as one stream anyway: 4×96×16384 105
 // with all of a block at a time, and 57 with 8.
-std::int64_t streamed_depth(std::int64_t rows, bool interleaves) {
+std::int64_t streamed_depth(std::int64_t rows, const KernelCode& code) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
+  if (code.stream_steps > 0) return code.stream_steps;
   if (rows <= 4) return 8;
-  if (rows <= 16) return interleaves ? 256 : 16;
+  if (rows <= 16) return code.interleaves ? 256 : 16;
   return kWhole;
 }
 
@@ -88,7 +89,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
   blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), code.mr);
 
-  const bool a_lies_along_k = product.a.col_stride == 1 && code.reads_in_place;
+  const bool a_lies_along_k = product.a.col_stride == 1 && code.keeps_rows;
   blocking.a_in_place = product.a_in_place || (a_lies_along_k && rows_keep_apart(product.a, code));
   if (a_lies_along_k && !blocking.a_in_place) {
     const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
@@ -105,7 +106,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   if (product.b_in_place && !product.is_dots) {
     blocking.fetches_b = is_one_piece(product, depth, l2);
     if (b_bytes > l2 && !blocking.fetches_b) {
-      blocking.step = std::min(blocking.step, streamed_depth(rows, code.interleaves));
+      blocking.step = std::min(blocking.step, streamed_depth(rows, code));
     }
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
     // B stays in L2, and a few strips of A are enough at a time.

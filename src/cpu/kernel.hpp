@@ -135,8 +135,10 @@ struct KernelCode {
   int packed_size_b = 0;
   int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
   bool reads_in_place = false;
+  bool keeps_rows = false;       // A's rows along k are read in place or copied, if B is packed
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool multiplies_dots = false;  // reads both in place where both lie along k
+  int stream_steps = 0;          // of k, for which B in place comes as streams (streams.hpp)
   ElementType accumulator = ElementType::f32;
   // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.
   const KernelCode* turned = nullptr;

@@ -123,7 +123,9 @@ struct Code {
     code.packed_size_b = sizeof(typename Ops::B);
     code.panel_extra_b = static_cast<int>(kExtra);
     code.reads_in_place = kInPlace;
+    code.keeps_rows = kInPlace && !kShortSteps<MR, NV>;
     code.interleaves = kInterleaves;
+    if (kInPlace && kShortSteps<MR, NV>) code.stream_steps = kStreamSteps;
     code.multiplies_dots = kDots;
     code.accumulator = accumulator_type<typename Ops::Acc>();
     code.turned = turned;

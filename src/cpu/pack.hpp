@@ -217,15 +217,17 @@ struct Packer {
     } else {
       constexpr int kRows = Transpose::template kRows<Word>;
       constexpr int kChunk = Transpose::template kChunk<Word>;
-      constexpr int kWhole = Width / kRows * kRows;
+      static_assert(Width >= kRows);
       const std::int64_t groups = source.depth / kGroup / kChunk * kChunk;
       constexpr std::int64_t kBlock = kChunksTogether * kChunk;
       for (std::int64_t first = 0; first < groups; first += kBlock) {
         const std::int64_t end = first + kBlock < groups ? first + kBlock : groups;
-        for (int i = 0; i < kWhole; i += kRows) {
+        for (int next = 0; next < Width; next += kRows) {
+          // The last rows again where no whole chunk is left: 6 are 4 and 4.
+          const int i = next + kRows <= Width ? next : Width - kRows;
           // Of the next rows' block, of the first rows' next one, or of the next panel's first.
           const Source* ahead = from + first * kGroup + (i + kRows) * source.along_stride;
-          if (i + kRows == kWhole) {
+          if (i + kRows == Width) {
             ahead = end < groups ? from + end * kGroup : from + Width * source.along_stride;
           }
           const Source* rows = from + first * kGroup + i * source.along_stride;
@@ -239,12 +241,6 @@ struct Packer {
             rows += kChunk * kGroup;
             ahead += kChunk * kGroup;
             out += kChunk * Width;
-          }
-        }
-        for (int i = kWhole; i < Width; ++i) {
-          const Source* row = from + i * source.along_stride;
-          for (std::int64_t g = first; g < end; ++g) {
-            to[g * Width + i] = Units::gather(row + g * kGroup, 1, kGroup);
           }
         }
       }
@@ -278,12 +274,9 @@ struct Packer {
         for (int i = width; i < Width; ++i) {
           for (int g = 0; g < kChunk; ++g) rows[i][g] = Word{};
         }
-        int i = 0;
-        for (; i + kRows <= Width; i += kRows) {
+        for (int next = 0; next < Width; next += kRows) {
+          const int i = next + kRows <= Width ? next : Width - kRows;
           Transpose::rows_to_columns(&rows[i][0], sizeof(rows[0]), to + i, Width, 0);
-        }
-        for (; i < Width; ++i) {
-          for (int g = 0; g < kChunk; ++g) to[g * Width + i] = rows[i][g];
         }
       }
     }

@@ -230,6 +230,26 @@ TEST_P(Kernels, OneRowAndOneColumn) {
   }
 }
 
+// B in place as streams: every number of rows side by side, pieces of B's rows and what is left of
+// them, steps of k and what is left of those, and an epilogue over all of it.
+TEST_P(Kernels, StreamsOfB) {
+  std::uint64_t seed = 3500;
+  for (std::int64_t m = 1; m <= 9; ++m) {
+    for (const std::int64_t n : {31, 520, 1100}) {
+      for (const std::int64_t k : {3, 4, 70}) {
+        Plan plan = plan_for(kernel(), types_of(kernel(), true), {m, n, k}, {m + 3, n + 3, 33}, {});
+        plan.tile.b_in_place = true;
+        plan.tile.a_in_place = m % 2 == 0;
+        plan.machine.scratchpad_bytes = 1024;
+        plan.problem.beta = k == 4 ? 0 : 1;
+        plan.problem.epilogue = {BiasAxis::column, Activation::relu};
+        Product product(plan.problem.types, {m, n, k}, plan.problem.beta, Fill::normal, seed++);
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
+      }
+    }
+  }
+}
+
 // Weights: packed once, multiplied by inputs of any number of rows, under plans that cut n
 // otherwise.
 TEST_P(Kernels, PackedAhead) {

@@ -16,6 +16,10 @@ namespace {
 // operands fill half of L2 at most. Beyond, reading packed panels wins back the packing. Zen 4, n =
 // k = 4096, f32, 2026-11: 100 against 76 GFLOP/s with 64 rows, 101 against 100 with 256.
 constexpr std::int64_t kMostStripsInPlace = 16;
+// Register tiles of fewer rows than this, AVX2's, read B in place as streams for few rows, and
+// packed for more: f32 with 8 rows 34 GFLOP/s against 32, with 12 42 against 50 (Zen 3).
+constexpr int kRowsOfNarrow = 8;
+constexpr std::int64_t kMostRowsOfNarrow = 8;
 // Bytes take four shifts and three merges for a vector of quads, and are worth it for fewer strips.
 // bf16 with 24, 64 and 128 rows: 186, 198 and 210 GFLOP/s against 94, 146 and 177; i8 with 8, 16
 // and 24: 195, 180 and 246 against 60, 101 and 206, but with 64 220 against 227.
@@ -54,10 +58,12 @@ std::int64_t panel_bytes_per_row(ElementType type) {
 }
 // With few strips of rows there is little time to fetch B's next panels, and the shorter they are
 // the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
-// 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048.
+// 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048. Narrow register tiles, in AVX2 on Zen 3:
+// f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing) {
   const bool few_strips = facing.m <= kMostStripsInPlace * kernel.tile.mr;
-  return panel_bytes_per_row(kernel.a) / (few_strips ? 2 : 1);
+  const int share = !few_strips ? 1 : kernel.tile.mr < kRowsOfNarrow ? 4 : 2;
+  return panel_bytes_per_row(kernel.a) / share;
 }
 
 // A split leaves each piece at least so much of each row.
@@ -138,7 +144,9 @@ struct Enumeration {
           shape.m * shape.k * size_of(kernel.a) + shape.k * shape.n * size_of(kernel.b);
       const bool both_stay = bytes <= request.machine.scratchpad_bytes / 2;
       const bool a_may = both_stay || shape.n <= packed.nr;
-      const bool few_strips = shape.m <= kMostStripsInPlace * packed.mr;
+      const bool is_narrow = packed.mr < kRowsOfNarrow;
+      const bool few_strips =
+          shape.m <= (is_narrow ? kMostRowsOfNarrow : kMostStripsInPlace * packed.mr);
       const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
       if (b_may && a_may) add(in_place(packed, true), workers);
       if (b_may) add(in_place(packed, false), workers);
