@@ -7,7 +7,6 @@
 
 #include "bench/cuda/cublaslt.hpp"
 #include "bench/cuda/operands.hpp"
-#include "core/catalogue.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_machine.hpp"
 #include "tessera/tessera.hpp"
@@ -20,6 +19,7 @@ namespace {
 constexpr double kFarSlower = 2.5;
 constexpr double kNear = 1.3;
 constexpr double kNearest = 1.03;
+constexpr std::size_t kHeat = 8;
 constexpr std::size_t kFinalists = 4;  // each of another kernel
 
 double median_of(std::vector<double> values) {
@@ -33,25 +33,15 @@ double host_seconds(Call call) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What a sweep tries besides the planner's choice, for each kernel.
-std::vector<PlanOptions> sweep_options(const Problem& problem, const Machine& machine) {
-  std::vector<PlanOptions> all;
-  for (const KernelEntry& kernel : catalogue()) {
-    if (why_not(kernel, problem, machine)) continue;
-    PlanOptions options;
-    options.kernel = std::string(kernel.name);
-    for (const ScheduleKind kind :
-         {ScheduleKind::data_parallel, ScheduleKind::stream_k, ScheduleKind::hybrid}) {
-      options.schedule = kind;
-      all.push_back(options);
-    }
-    options.schedule = ScheduleKind::split_k;
-    for (const int splits : {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
-      options.splits = splits;
-      all.push_back(options);
-    }
-  }
-  return all;
+// The options that make a candidate of the planner a plan.
+PlanOptions options_for(const std::string& kernel, const Schedule& schedule) {
+  PlanOptions options;
+  options.kernel = kernel;
+  options.schedule = schedule.kind;
+  if (schedule.kind == ScheduleKind::split_k) options.splits = schedule.splits;
+  options.two_tile = schedule.two_tile;
+  options.order = TileOrderChoice{schedule.order, schedule.group_m};
+  return options;
 }
 
 }  // namespace
@@ -103,45 +93,61 @@ struct CudaBenchmark::State {
                            group.c.type, stopwatch.stream());
   }
 
-  // Every plan that a kernel and a schedule make, but for those that the model takes for far slower
-  // than the chosen one. Each runs once; who comes near the fastest runs again, and the best of
-  // those once more against the choice. A kernel that follows another finds none of its code on the
-  // SMs, up to 4 us on a small product, so that each one's runs are consecutive.
+  // Every candidate of the planner, but for those that the model takes for far slower than the
+  // chosen one. Each runs once; who comes near the fastest runs again, and the best of those once
+  // more against the choice. What an SM still has of a kernel's code saves up to 4 us of a small
+  // product, so that candidates take turns, eight at a time, and the peer's kernel runs ahead of
+  // every timed run: all start as cold as in the race against it.
   void sweep(CudaCaseResult& result, const Contestant& ours, const std::vector<Operands>& groups) {
     const std::vector<Plan> plans = plans_to_sweep(result.plan);
     if (plans.empty()) return;
-    std::vector<Contestant> contestants;
-    std::vector<Sample> times;
-    for (const Plan& plan : plans) {
-      contestants.push_back({plan.kernel, [&plan, &groups](cudaStream_t stream) {
-                               run(plan, groups, {.stream = stream});
-                             }});
-      times.push_back(stopwatch.race({contestants.back()}, 1)[0]);
+    const auto contestant = [&groups](const Plan& plan) {
+      return Contestant{plan.kernel, [&plan, &groups](cudaStream_t stream) {
+                          run(plan, groups, {.stream = stream});
+                        }};
+    };
+    std::vector<Operands> theirs = operands(result.what, peer_output);
+    std::unique_ptr<CublasLt::Product> product;
+    if (peer && groups.size() == 1)
+      product = peer->prepare(theirs[0], 1, options.beta, options.epilogue);
+    std::function<void(cudaStream_t)> before;
+    if (product && product->choices() > 0) {
+      before = [&product](cudaStream_t stream) { product->run(0, stream); };
     }
+    std::vector<Sample> times(plans.size());
+    const auto time = [&](const std::vector<std::size_t>& who, int repeats) {
+      for (std::size_t first = 0; first < who.size(); first += kHeat) {
+        const std::size_t count = std::min(kHeat, who.size() - first);
+        std::vector<Contestant> heat;
+        for (std::size_t i = 0; i < count; ++i) heat.push_back(contestant(plans[who[first + i]]));
+        const std::vector<Sample> samples = stopwatch.race(heat, repeats, before);
+        for (std::size_t i = 0; i < count; ++i) times[who[first + i]] = samples[i];
+      }
+    };
+    std::vector<std::size_t> all(plans.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    time(all, 1);
     const auto near = [&](double margin) {
       const double best = std::ranges::min_element(times, {}, &Sample::median)->median;
       std::vector<std::size_t> who;
       for (std::size_t i = 0; i < plans.size(); ++i) {
         if (times[i].median <= margin * best) who.push_back(i);
       }
+      std::ranges::sort(who, {}, [&](std::size_t i) { return times[i].median; });
       return who;
     };
-    for (const std::size_t i : near(kNear)) {
-      times[i] = stopwatch.race({contestants[i]}, options.sweep_repeats)[0];
-    }
+    time(near(kNear), options.sweep_repeats);
     std::vector<Contestant> final = {ours};
     std::vector<std::size_t> finalists;
-    std::vector<std::size_t> nearest = near(kNearest);
-    std::ranges::sort(nearest, {}, [&](std::size_t i) { return times[i].median; });
-    for (const std::size_t i : nearest) {
+    for (const std::size_t i : near(kNearest)) {
       const auto has_kernel = [&](std::size_t other) {
         return plans[other].kernel == plans[i].kernel;
       };
       if (finalists.size() == kFinalists || std::ranges::any_of(finalists, has_kernel)) continue;
       finalists.push_back(i);
-      final.push_back(contestants[i]);
+      final.push_back(contestant(plans[i]));
     }
-    const std::vector<Sample> closer = stopwatch.race(final, options.repeats);
+    const std::vector<Sample> closer = stopwatch.race(final, options.repeats, before);
     result.ours_in_sweep = closer.front();
     for (std::size_t i = 0; i < finalists.size(); ++i) times[finalists[i]] = closer[i + 1];
     // Who was not in the final does not win by a lucky run.
@@ -152,17 +158,26 @@ struct CudaBenchmark::State {
     }
   }
 
+  // Nothing where the kernel or the workspace cannot take the options.
+  std::optional<Plan> plan_with(const Problem& problem, const PlanOptions& forced) const {
+    try {
+      Plan plan = make_plan(problem, machine, forced);
+      workspace_bytes(plan);
+      return plan;
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
   std::vector<Plan> plans_to_sweep(const Plan& chosen) const {
-    std::vector<Plan> plans;
-    for (const PlanOptions& forced : sweep_options(chosen.problem, machine)) {
-      try {
-        Plan plan = make_plan(chosen.problem, machine, forced);
-        if (plan.cost.seconds > kFarSlower * chosen.cost.seconds) continue;
-        workspace_bytes(plan);
-        plans.push_back(std::move(plan));
-      } catch (const Error&) {
-        // A schedule that this kernel or the workspace cannot take: not a candidate.
-        continue;
+    PlanOptions all = options.plan;
+    all.keep_others = true;
+    const Plan first = make_plan(chosen.problem, machine, all);
+    std::vector<Plan> plans = {chosen};
+    for (const Candidate& other : first.others) {
+      if (!other.cost || other.cost->seconds > kFarSlower * chosen.cost.seconds) continue;
+      if (auto plan = plan_with(chosen.problem, options_for(other.kernel, other.schedule))) {
+        plans.push_back(std::move(*plan));
       }
     }
     return plans;

@@ -123,9 +123,9 @@ int main(int argc, char** argv) {
   app.add_option("--workers", options.workers, "force the number of workers");
   app.add_option("--splits", options.splits, "force the number of splits");
   app.add_flag("--sweep", options.benchmark.sweep,
-               "also measure every kernel and schedule: each once, the "
-               "near ones again, the best against the choice; "
-               "200 products take about a minute");
+               "also measure every candidate of the planner, each after the peer: once, "
+               "the near ones again, the best against the choice; "
+               "200 products take about half a minute");
   app.add_option("--sweep-repeats", options.benchmark.sweep_repeats,
                  "timed runs of those within 1.3 of the fastest")
       ->capture_default_str();

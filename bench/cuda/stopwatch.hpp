@@ -44,8 +44,10 @@ class Stopwatch {
 
   cudaStream_t stream() const { return stream_; }
 
-  // One sample per contestant, after one untimed run each.
-  std::vector<Sample> race(const std::vector<Contestant>& contestants, int repeats);
+  // One sample per contestant, after one untimed run each. `before`, where there is one, runs
+  // untimed ahead of every timed run and its flush: it leaves other code on the SMs.
+  std::vector<Sample> race(const std::vector<Contestant>& contestants, int repeats,
+                           const std::function<void(cudaStream_t)>& before = {});
 
  private:
   DeviceMemory flush_;
