@@ -38,6 +38,8 @@ constexpr std::string_view kFewWins = "few rows or columns: the other operand st
 constexpr std::string_view kSharedWins =
     "small tiles, and rows that start anywhere: several SMs share loads";
 constexpr std::string_view kLongWins = "long k under few tiles, where 64 rows fill the SMs once";
+constexpr std::string_view kTurnsWins =
+    "several tiles of short k a worker: one is stored while the next is multiplied";
 constexpr std::string_view kAloneWins = "an odd number of tiles, of which none may be idle";
 
 constexpr std::array kSm90Types = {ElementType::bf16, ElementType::f16};
@@ -77,6 +79,12 @@ constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x160, false, kDown, kFillWins},
     Sm90Row{kSm90Block128x128, false, kDown, kSmallWins},
     Sm90Row{kSm90Block128x128, false, kAcross, kSmallWins},
+    Sm90Row{kSm90Block128x128InTurns, false, kAlone, kTurnsWins},
+    Sm90Row{kSm90Block128x128InTurns, true, kAlone, kTurnsWins},
+    Sm90Row{kSm90Block128x128InTurns, false, kDown, kTurnsWins},
+    Sm90Row{kSm90Block128x128InTurns, false, kAcross, kTurnsWins},
+    Sm90Row{kSm90Block128x128InTurns, true, kDown, kTurnsWins},
+    Sm90Row{kSm90Block128x128InTurns, true, kAcross, kTurnsWins},
     Sm90Row{kSm90Block128x96, true, kDown, kSmallWins},
     Sm90Row{kSm90Block128x96, true, kAcross, kSmallWins},
     Sm90Row{kSm90Block128x64, true, kDown, kSmallWins},
@@ -119,12 +127,16 @@ double cluster_start(const Sm90Cluster& cluster) {
   return blocks == 1 ? 0 : blocks == 2 ? 0.64e-6 : blocks == 4 ? 0.33e-6 : 0.25e-6;
 }
 
+// In turns, products of k from 4096 on take so much longer than the model expects: H200, 2026-11.
+constexpr double kTurnsShare = 0.97;
+
 // What one block computes, in C's orientation, then what was done to it.
 std::string name_of_row(ElementType type, const TileConfig& tile) {
   const auto by = [](int p, int q) { return std::to_string(p) + "x" + std::to_string(q); };
   std::string name = "sm90_" + std::string(name_of(type)) + "_" +
                      by(tile.block_m / tile.cluster_m, tile.block_n / tile.cluster_n) + "x" +
                      std::to_string(tile.block_k);
+  if (takes_turns(tile)) name += "_turns";
   if (tile.swap_operands) name += "_swapped";
   if (tile.cluster_m * tile.cluster_n > 1) name += "_" + by(tile.cluster_m, tile.cluster_n);
   return name;
@@ -140,7 +152,8 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .needs_tma = true,
           .wins_at = row.wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
-          .speed = {.launch_seconds = cluster_start(row.cluster)},
+          .speed = {.main_loop_share = row.block.in_turns ? kTurnsShare : 1,
+                    .launch_seconds = cluster_start(row.cluster)},
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};

@@ -8,12 +8,14 @@ namespace tessera {
 inline constexpr int kSm90BlockK = 64;  // one 128-byte swizzle row of 16-bit elements
 
 // What one block of threads computes, in the kernel's orientation: `rows` along wgmma's M, 64 for
-// each warpgroup. A kernel is compiled for each; in which clusters it runs, and which way round its
-// rows lie on C, is decided at the launch.
+// each warpgroup; or, in turns, all for one of two warpgroups, of which one stores its tile while
+// the other multiplies the next. A kernel is compiled for each; in which clusters it runs, and
+// which way round its rows lie on C, is decided at the launch.
 struct Sm90Block {
   int rows = 0;
   int cols = 0;
   int stages = 0;
+  bool in_turns = false;
 
   constexpr bool operator==(const Sm90Block&) const = default;
 };
@@ -27,6 +29,7 @@ inline constexpr Sm90Block kSm90Block128x96 = {128, 96, 7};
 inline constexpr Sm90Block kSm90Block128x64 = {128, 64, 8};
 inline constexpr Sm90Block kSm90Block128x32 = {128, 32, 9};
 inline constexpr Sm90Block kSm90Block128x16 = {128, 16, 10};
+inline constexpr Sm90Block kSm90Block128x128InTurns = {128, 128, 6, true};
 inline constexpr Sm90Block kSm90Block64x192 = {64, 192, 6};
 inline constexpr Sm90Block kSm90Block64x64 = {64, 64, 12};
 inline constexpr Sm90Block kSm90Block64x32 = {64, 32, 12};
@@ -47,8 +50,16 @@ constexpr TileConfig sm90_tile(const Sm90Block& block, const Sm90Cluster& cluste
           .stages = block.stages,
           .cluster_m = swapped ? cluster.cols : cluster.rows,
           .cluster_n = swapped ? cluster.rows : cluster.cols,
-          .warpgroups = block.rows / 64,
+          .warpgroups = block.in_turns ? 1 : block.rows / 64,
           .swap_operands = swapped};
+}
+
+// Whether two warpgroups take tiles of this kind in turns: fewer share one than it has strips of 64
+// rows.
+constexpr bool takes_turns(const TileConfig& tile) {
+  const int rows =
+      tile.swap_operands ? tile.block_n / tile.cluster_n : tile.block_m / tile.cluster_m;
+  return tile.warpgroups > 0 && tile.warpgroups < rows / 64;
 }
 
 // The block and the cluster of a tile that sm90_tile made.
@@ -58,8 +69,9 @@ constexpr Sm90Cluster sm90_cluster(const TileConfig& tile) {
 }
 constexpr Sm90Block sm90_block(const TileConfig& tile) {
   const Sm90Cluster cluster = sm90_cluster(tile);
-  return {(tile.swap_operands ? tile.block_n : tile.block_m) / cluster.rows,
-          (tile.swap_operands ? tile.block_m : tile.block_n) / cluster.cols, tile.stages};
+  const int rows = (tile.swap_operands ? tile.block_n : tile.block_m) / cluster.rows;
+  const int cols = (tile.swap_operands ? tile.block_m : tile.block_n) / cluster.cols;
+  return {rows, cols, tile.stages, takes_turns(tile)};
 }
 
 }  // namespace tessera

@@ -6,8 +6,8 @@
 //   loaders      a thread each for A and B: bring them into the ring of stages by TMA, ahead across
 //                items; blocks of the cluster that need the same rows load a share each
 //                (sm90_load.cuh)
-//   multipliers  warpgroups of 64 rows each: wgmma, fix-up with the tile's other workers, epilogue
-//                (sm90_multiply.cuh)
+//   multipliers  warpgroups of 64 rows each, or two that take whole tiles in turns: wgmma, fix-up
+//                with the tile's other workers, epilogue (sm90_multiply.cuh)
 //   recorder     one thread, only in a traced launch: notes when the others were at which item
 //                (sm90_recorder.cuh)
 //
@@ -47,7 +47,10 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   constexpr bool kMovesRegisters = kWarpgroups > 1;
 
   static_assert(kConfig.block.rows % kWarpgroupRows == 0,
-                "every multiplier warpgroup computes 64 rows of its block's tile");
+                "every multiplier warpgroup computes strips of 64 rows");
+  static_assert(!kConfig.block.in_turns || !kConfig.is_grouped,
+                "groups' tiles are shared by all warpgroups");
+  static_assert(kConfig.sums_per_thread() <= 128, "the registers hold no more sums");
   static_assert(kConfig.block.cols % 16 == 0 && kConfig.block.cols <= 256,
                 "wgmma's N is a multiple of 16 up to 256");
   static_assert(kSm90BlockK == 64, "a stage is one 128-byte swizzle row deep");

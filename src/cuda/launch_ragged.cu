@@ -82,7 +82,8 @@ TracedLaunch traced_launch(const Plan& plan, std::int64_t tiles) {
   const std::int64_t pieces =
       plan.schedule.kind == ScheduleKind::split_k ? plan.schedule.splits : 1;
   return {.workers = plan.schedule.workers,
-          .items_per_worker = std::min(tiles * pieces + 1, kMostItems)};
+          .items_per_worker = std::min(tiles * pieces + 1, kMostItems),
+          .items_at_once = takes_turns(plan.tile) ? 2U : 1U};
 }
 
 WorkspaceLayout layout_of(const Sm90Launch& launch, const Plan& plan, const GroupSizes& sizes) {

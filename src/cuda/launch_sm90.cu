@@ -148,6 +148,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
       {.workers = header.partition.workers,
        .blocks_per_worker = launch.cluster.rows * launch.cluster.cols,
        .items_per_worker = options.trace == nullptr ? 0 : most_items(space, header.partition),
+       .items_at_once = takes_turns(plan.tile) ? 2U : 1U,
        .transposed = launch.transposed},
       stream);
   header.trace = trace.space();

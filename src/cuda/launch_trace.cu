@@ -91,7 +91,8 @@ void mark_writers(Trace& trace) {
   for (auto& [tile, item] : last) item->wrote_tile = true;
 }
 
-// One track for each SM, or several where blocks ran on it side by side.
+// One track for each SM, or several where blocks ran on it side by side or a block has two items in
+// turns.
 void fill(Trace& trace, const Records& records, const TracedLaunch& launch) {
   const Clock clock(records.blocks);
   std::vector<std::size_t> order(records.blocks.size());
@@ -111,17 +112,19 @@ void fill(Trace& trace, const Records& records, const TracedLaunch& launch) {
     std::size_t track = 0;
     while (track < trace.tracks.size() &&
            (trace.sms[track] != block.sm || busy_until[track] > begin(b))) {
-      ++track;
+      track += launch.items_at_once;
     }
     if (track == trace.tracks.size()) {
-      trace.tracks.emplace_back();
-      trace.sms.push_back(block.sm);
-      busy_until.push_back(0);
+      trace.tracks.resize(track + launch.items_at_once);
+      trace.sms.resize(track + launch.items_at_once, block.sm);
+      busy_until.resize(track + launch.items_at_once);
     }
     busy_until[track] = end;
     const int part = static_cast<int>(b) % launch.blocks_per_worker;
+    std::size_t turn = 0;
     for (const ItemRecord& record : records.of(b)) {
-      trace.tracks[track].push_back(traced(record, b, part, launch.transposed, clock));
+      trace.tracks[track + turn].push_back(traced(record, b, part, launch.transposed, clock));
+      turn = (turn + 1) % launch.items_at_once;
     }
   }
   mark_writers(trace);

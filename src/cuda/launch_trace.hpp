@@ -16,6 +16,7 @@ struct TracedLaunch {
   int workers = 0;
   int blocks_per_worker = 1;          // they compute one tile side by side
   std::int64_t items_per_worker = 0;  // at most
+  std::size_t items_at_once = 1;      // that a block has, in turns
   bool transposed = false;  // the kernel computes Cᵀ: its rows of tiles are the caller's columns
 };
 

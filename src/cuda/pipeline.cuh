@@ -27,6 +27,10 @@ struct RingCursor {
       parity ^= 1;
     }
   }
+  // After so many steps from the start.
+  __device__ static RingCursor after(std::uint32_t steps) {
+    return {static_cast<int>(steps % kSlots), steps / kSlots % 2};
+  }
 };
 
 __device__ inline void wait_for(Barrier& barrier, std::uint32_t parity) {
@@ -109,16 +113,17 @@ struct SharedStorage {
   // By one thread. (By a lane for each slot it is slower: the hardware takes them one by one.) A
   // traced block has one more reader of both rings.
   __device__ void initialize_barriers(int blocks, bool is_traced) {
-    const int readers = kConfig.warps() + (is_traced ? 1 : 0);
+    const int recorders = is_traced ? 1 : 0;
+    const int multipliers = kConfig.sharers() * 4 + recorders;
 #pragma unroll
     for (int s = 0; s < kStages; ++s) {
       ::cuda::ptx::mbarrier_init(&stage_full[s], kLoaders);
-      ::cuda::ptx::mbarrier_init(&stage_empty[s], readers * blocks);
+      ::cuda::ptx::mbarrier_init(&stage_empty[s], multipliers * blocks);
     }
 #pragma unroll
     for (int s = 0; s < kDispatchDepth; ++s) {
       ::cuda::ptx::mbarrier_init(&item_full[s], 1);
-      ::cuda::ptx::mbarrier_init(&item_empty[s], kLoaders + readers);
+      ::cuda::ptx::mbarrier_init(&item_empty[s], kLoaders + kConfig.warps() + recorders);
     }
     if constexpr (kConfig.is_grouped) {
       ::cuda::ptx::mbarrier_init(&claim_wanted, 1);
@@ -197,12 +202,14 @@ class AnnouncedItems {
       wait_until_full(shared_.item_full, at());
       return *this;
     }
+    // Items before this one.
+    __device__ std::uint32_t passed() const { return passed_; }
     __device__ bool operator!=(End) const { return shared_.items[at().slot].peers != kNoPeers; }
 
    private:
     // A cursor in one register.
     __device__ RingCursor<kDispatchDepth> at() const {
-      return {static_cast<int>(passed_ % kDispatchDepth), passed_ / kDispatchDepth % 2};
+      return RingCursor<kDispatchDepth>::after(passed_);
     }
 
     Storage& shared_;

@@ -89,9 +89,12 @@ struct Sm90Config {
   // Of C, which a block's tile covers.
   constexpr int c_rows() const { return is_gated ? kWarpgroupRows : block.rows; }
 
-  constexpr int warpgroups() const { return block.rows / kWarpgroupRows; }
+  constexpr int warpgroups() const { return block.in_turns ? 2 : block.rows / kWarpgroupRows; }
   constexpr int warps() const { return warpgroups() * 4; }
-  constexpr int sums_per_thread() const { return block.cols / 2; }
+  // Warpgroups that share a tile, and the strips of 64 rows that each has of it.
+  constexpr int sharers() const { return block.in_turns ? 1 : warpgroups(); }
+  constexpr int strips() const { return block.rows / kWarpgroupRows / sharers(); }
+  constexpr int sums_per_thread() const { return strips() * block.cols / 2; }
   constexpr int threads() const { return (warpgroups() + 1) * kWarpgroupThreads; }
 
   constexpr OperandTile a() const {

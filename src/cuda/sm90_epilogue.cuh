@@ -55,20 +55,22 @@ struct PackedSums {
 // C = alpha·sum in 16 bits, by TMA: a box of columns at a time through two buffers, so that one is
 // filled while the other is read. TMA leaves out what lies beyond C. Where C's rows are dense, each
 // warp works alone. The tile has `columns` of C, in groups maybe fewer than the block.
+//
+// A warpgroup's strips of 64 rows follow one another.
 template <class T, Sm90Config kConfig>
 __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
                                   const CUtensorMap* map, const WarpTile& tile,
                                   std::int64_t columns) {
   namespace cptx = ::cuda::ptx;
   constexpr StoreBox kBox = kConfig.store_box(true);
-  constexpr int kBoxes = kConfig.block.cols / kBox.columns;
+  constexpr int kBoxes = kConfig.block.cols / kBox.columns;  // of a strip
   static_assert(2 * kBox.bytes() <= kConfig.staging_bytes(), "two boxes must fit the staging");
 
   // This lane's line of the four 8×8 matrices of each stmatrix: two above one another in C, two
   // side by side.
   const std::uint32_t line = tile.lane % 16 * kBox.line_bytes() + tile.lane / 16 * 16;
 #pragma unroll
-  for (int box = 0; box < kBoxes; ++box) {
+  for (int box = 0; box < kConfig.strips() * kBoxes; ++box) {
     if (kConfig.is_grouped && box > 0 && box * kBox.columns >= columns) break;
     std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
     // The last tile's stores have had its successor's whole main loop to finish reading.
@@ -87,8 +89,9 @@ __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()]
     cptx::fence_proxy_async(cptx::space_shared);
     __syncwarp();
     if (tile.lane == 0) {
-      const std::int32_t at[2] = {static_cast<std::int32_t>(tile.col + box * kBox.columns),
-                                  static_cast<std::int32_t>(tile.row)};
+      const std::int32_t at[2] = {
+          static_cast<std::int32_t>(tile.col + box % kBoxes * kBox.columns),
+          static_cast<std::int32_t>(tile.row + box / kBoxes * kWarpgroupRows)};
       cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
       cptx::cp_async_bulk_commit_group();
     }
@@ -103,7 +106,7 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
                                      std::int64_t columns) {
   namespace cptx = ::cuda::ptx;
   constexpr StoreBox kBox = kConfig.store_box(false);
-  constexpr int kBoxes = kConfig.block.cols / kBox.columns;
+  constexpr int kBoxes = kConfig.block.cols / kBox.columns;  // of a strip
   static_assert(2 * kBox.bytes() <= 4 * kConfig.staging_bytes(), "two boxes must fit the staging");
   const bool issues = tile.warp == 0 && tile.lane == 0;
   const auto wait_for_warpgroup = [&] { tessera::ptx::barrier_wait<kWarpgroupThreads>(barrier); };
@@ -111,7 +114,7 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
   const std::uint32_t line = (tile.lane / 16 * 8 + tile.lane % 8) * kBox.line_bytes() +
                              tile.warp * kWarpRows * kElementBytes + tile.lane / 8 % 2 * 16;
 #pragma unroll
-  for (int box = 0; box < kBoxes; ++box) {
+  for (int box = 0; box < kConfig.strips() * kBoxes; ++box) {
     if (kConfig.is_grouped && box > 0 && box * kBox.columns >= columns) break;
     std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
     if (issues) {
@@ -130,8 +133,9 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
     cptx::fence_proxy_async(cptx::space_shared);
     wait_for_warpgroup();
     if (issues) {
-      const std::int32_t at[2] = {static_cast<std::int32_t>(tile.row),
-                                  static_cast<std::int32_t>(tile.col + box * kBox.columns)};
+      const std::int32_t at[2] = {
+          static_cast<std::int32_t>(tile.row + box / kBoxes * kWarpgroupRows),
+          static_cast<std::int32_t>(tile.col + box % kBoxes * kBox.columns)};
       cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
       cptx::cp_async_bulk_commit_group();
     }
@@ -146,7 +150,7 @@ __device__ void store_f32_by_tma(const float (&sums)[kConfig.sums_per_thread()],
   namespace cptx = ::cuda::ptx;
   constexpr StoreBox kRows = kConfig.store_box_f32(true);
   constexpr StoreBox kCols = kConfig.store_box_f32(false);
-  constexpr int kBoxes = kConfig.block.cols / kRows.columns;
+  constexpr int kBoxes = kConfig.block.cols / kRows.columns;  // of a strip
   static_assert(kRows.columns == kCols.columns && 2 * kRows.bytes() <= kConfig.staging_bytes(),
                 "two boxes must fit the staging");
   const int row = tile.lane / 4;
@@ -156,7 +160,7 @@ __device__ void store_f32_by_tma(const float (&sums)[kConfig.sums_per_thread()],
   const std::uint32_t in_cols =
       swizzled<kCols.line_bytes()>(tile.lane % 4 * 2 * kCols.line_bytes() + row * 4);
 #pragma unroll
-  for (int box = 0; box < kBoxes; ++box) {
+  for (int box = 0; box < kConfig.strips() * kBoxes; ++box) {
     std::byte* const buffer = tile.staging + box % 2 * kRows.bytes();
     if (tile.lane == 0) {
       if (box == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
@@ -183,8 +187,8 @@ __device__ void store_f32_by_tma(const float (&sums)[kConfig.sums_per_thread()],
     cptx::fence_proxy_async(cptx::space_shared);
     __syncwarp();
     if (tile.lane == 0) {
-      const auto at_row = static_cast<std::int32_t>(tile.row);
-      const auto at_col = static_cast<std::int32_t>(tile.col + box * kRows.columns);
+      const auto at_row = static_cast<std::int32_t>(tile.row + box / kBoxes * kWarpgroupRows);
+      const auto at_col = static_cast<std::int32_t>(tile.col + box % kBoxes * kRows.columns);
       const std::int32_t at[2] = {dense_rows ? at_col : at_row, dense_rows ? at_row : at_col};
       cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
       cptx::cp_async_bulk_commit_group();

@@ -81,7 +81,7 @@ Sm90Launch resolve(const Plan& plan) {
 
 WorkspaceLayout sm90_layout(const Sm90Launch& launch, const Partition& partition,
                             std::int64_t tiles, std::size_t group_bytes) {
-  const int parts = launch.cluster.rows * launch.cluster.cols * launch.config.warpgroups();
+  const int parts = launch.cluster.rows * launch.cluster.cols * launch.config.sharers();
   const std::size_t slot_bytes =
       sizeof(float) * launch.config.sums_per_thread() * kWarpgroupThreads;
   return workspace_layout(partition, tiles, parts, slot_bytes, group_bytes);

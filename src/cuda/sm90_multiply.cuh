@@ -1,5 +1,6 @@
-// The multipliers of a Hopper block, warpgroups of 64 rows of its tile each: wgmma over the stages,
-// fix-up with the tile's other workers, epilogue.
+// The multipliers of a Hopper block, warpgroups of 64 rows of its tile each, or two that take whole
+// tiles in turns, so that one stores while the other multiplies: wgmma over the stages, fix-up with
+// the tile's other workers, epilogue.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +37,15 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   using Input = typename Sm90Input<kConfig.input>::type;
   constexpr OperandTile kA = kConfig.a();
   constexpr OperandTile kB = kConfig.b();
-  constexpr int kWarpgroups = kConfig.warpgroups();
+  constexpr bool kInTurns = kConfig.block.in_turns;
+  constexpr int kSharers = kConfig.sharers();
+  constexpr int kStrips = kConfig.strips();
   constexpr int kColumns = kConfig.block.cols;
   constexpr bool kIsGrouped = kConfig.is_grouped;
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
-  constexpr int kPiecesInFlight = kColumns <= 128 ? 16 : 4;
+  constexpr int kPiecesInFlight = kConfig.sums_per_thread() <= 64 ? 16 : 4;
+  constexpr int kTurnBarrier = 4;
   constexpr bool kReadsSlotsAnew = !(kIsGrouped && kColumns == 192);  // likewise
   SharedStorage<kConfig>& shared = block.shared;
   const Sm90Header& header = shared.header;
@@ -52,8 +56,8 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   // Taken apart from the header anew at each use, and so that the compiler does it: registers are
   // scarce.
   const auto own_fixup_space = [&]() -> FixupSpace {
-    const int part = static_cast<int>(cptx::get_sreg_cluster_ctarank()) * kWarpgroups +
-                     ptx::thread_in_block() / kWarpgroupThreads;
+    const int part = static_cast<int>(cptx::get_sreg_cluster_ctarank()) * kSharers +
+                     (kInTurns ? 0 : ptx::thread_in_block() / kWarpgroupThreads);
     void* slots = nullptr;
     if constexpr (kReadsSlotsAnew) {
       slots = *const_cast<void* const volatile*>(&header.fixup.slots);
@@ -68,12 +72,13 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     return ptx::barrier_any<kWarpgroupThreads>(1 + ptx::thread_in_block() / kWarpgroupThreads,
                                                mine);
   };
+  constexpr int kStripBytes = kWarpgroupRows * kSm90BlockK * kElementBytes;
   using DescriptorA =
       ptx::MatrixDescriptor<kA.swizzle_bytes(), kA.slab_bytes(), kA.descriptor_stride()>;
   using DescriptorB =
       ptx::MatrixDescriptor<kB.swizzle_bytes(), kB.slab_bytes(), kB.descriptor_stride()>;
   const std::uint32_t first_a =
-      DescriptorA::low_half(shared.a[0] + warpgroup * kWarpgroupRows * kSm90BlockK * kElementBytes);
+      DescriptorA::low_half(shared.a[0] + (kInTurns ? 0 : warpgroup * kStripBytes));
   const std::uint32_t first_b = DescriptorB::low_half(shared.b[0]);
 
   float sums[kConfig.sums_per_thread()];
@@ -83,10 +88,25 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     if (lane < blocks) ptx::arrive_at_block(&shared.stage_empty[slot], lane);
   };
 
+  // Warpgroups that take items in turns multiply in the order of the items, so that the stages are
+  // used in the order in which they are filled. One hands over when its last wgmmas are under way.
+  const auto own_turn = [] { return ptx::thread_in_block() / kWarpgroupThreads; };
+  const auto is_turn = [&](std::uint32_t item) {
+    return ptx::uniform(item + static_cast<std::uint32_t>(own_turn())) % 2 == 0;
+  };
+  const auto wait_for_turn = [&] {
+    ptx::barrier_wait<2 * kWarpgroupThreads>(kTurnBarrier + own_turn());
+  };
+  const auto give_turn = [&] {
+    if constexpr (kInTurns) {
+      ptx::barrier_arrive<2 * kWarpgroupThreads>(kTurnBarrier + 1 - own_turn());
+    }
+  };
+
   // sums = A·B over the item's iterations, of the first kWidth columns. One stage's wgmmas run
   // while the next is waited for.
   const auto accumulate = [&]<int kWidth>(int iterations) {
-    auto& part = reinterpret_cast<float(&)[kWidth / 2]>(sums);
+    auto& part = reinterpret_cast<float(&)[kStrips * kWidth / 2]>(sums);
     int previous = 0;
     for (int i = 0; i < iterations; ++i) {
       wait_until_full(shared.stage_full, stage);
@@ -96,9 +116,13 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
       const std::uint32_t b = DescriptorB::advanced(first_b, stage.slot * kB.bytes());
 #pragma unroll
       for (int step = 0; step < kSteps; ++step) {
-        ptx::Wgmma<Input, kWidth, !kA.k_contiguous, !kB.k_contiguous>::multiply(
-            part, DescriptorA::at(a, step * kA.step_bytes()),
-            DescriptorB::at(b, step * kB.step_bytes()), i > 0 || step > 0);
+#pragma unroll
+        for (int strip = 0; strip < kStrips; ++strip) {
+          ptx::Wgmma<Input, kWidth, !kA.k_contiguous, !kB.k_contiguous>::multiply(
+              reinterpret_cast<float(&)[kWidth / 2]>(part[strip * kWidth / 2]),
+              DescriptorA::at(a, strip * kStripBytes + step * kA.step_bytes()),
+              DescriptorB::at(b, step * kB.step_bytes()), kInTurns || i > 0 || step > 0);
+        }
       }
       ptx::wgmma_commit();
       ptx::hold_registers(part);
@@ -107,6 +131,7 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
       previous = stage.slot;
       stage.advance();
     }
+    give_turn();
     ptx::wgmma_wait<0>();
     ptx::hold_registers(part);
     if (iterations > 0) release(previous);
@@ -123,6 +148,9 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     accumulate.template operator()<kWidth>(iterations);
   };
 
+  // In the block's tile, of a warp's first strip.
+  const auto row_of_warp = [](int warp) { return (kInTurns ? warp % 4 : warp) * kWarpRows; };
+
   // Of the previous C, while the tile is multiplied.
   const auto ask_for_c = [&](const WorkItem& item) {
     const BlockTask task = block.task_of(header, item);
@@ -130,9 +158,13 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     const auto place = PlaceInCluster::of(header.shares);
     const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
     const std::int64_t tile_col = item.tile_n * header.shares.cluster_cols + place.col;
-    prefetch_c<kConfig>(header.epilogue, task.operands,
-                        tile_row * kConfig.block.rows + thread / 32 * kWarpRows,
-                        tile_col * kConfig.block.cols, thread % 32);
+#pragma unroll 1
+    for (int strip = 0; strip < kStrips; ++strip) {
+      prefetch_c<kConfig>(
+          header.epilogue, task.operands,
+          tile_row * kConfig.block.rows + row_of_warp(thread / 32) + strip * kWarpgroupRows,
+          tile_col * kConfig.block.cols, thread % 32);
+    }
   };
 
   const auto finish = [&](const WorkItem& item) {
@@ -142,7 +174,7 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     const auto place = PlaceInCluster::of(header.shares);
     const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
     const Columns columns = task.columns;
-    WarpTile tile{.row = tile_row * kConfig.block.rows + warp * kWarpRows,
+    WarpTile tile{.row = tile_row * kConfig.block.rows + row_of_warp(warp),
                   .col = columns.first,
                   .staging = shared.staging[warp],
                   .lane = ptx::thread_in_block() % 32,
@@ -182,11 +214,30 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     }
   };
 
-  for (const WorkItem& item : items_for_warp(shared)) {
+  [[maybe_unused]] std::uint32_t stages = 0;  // of the items before
+  const auto items = items_for_warp(shared);
+  auto at = items.begin();
+  for (; at != items.end(); ++at) {
+    const WorkItem& item = *at;
+    if constexpr (kInTurns) {
+      const int iterations =
+          block.task_in_ring(item).multiplies ? ptx::uniform(item.k_end - item.k_begin) : 0;
+      stage = RingCursor<kConfig.block.stages>::after(stages);
+      stages += iterations;
+      if (!is_turn(at.passed())) continue;
+    }
     ptx::forget_registers(sums);
     const BlockTask task = block.task_in_ring(item);
     if constexpr (!kIsGrouped) {
       if (header.epilogue.beta != 0 && item.is_whole_tile()) ask_for_c(item);
+    }
+    // In turns the sums begin with zeros, whether multiplied or not: with another way to zeros
+    // ptxas 13.0 serialises the wgmmas. It takes no time, for the other warpgroup's wgmmas are
+    // under way.
+    if constexpr (kInTurns) {
+#pragma unroll
+      for (float& sum : sums) sum = 0;
+      if (at.passed() > 0) wait_for_turn();
     }
     if (task.multiplies) {
       const int iterations = ptx::uniform(item.k_end - item.k_begin);
@@ -197,14 +248,21 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
         accumulate.template operator()<kColumns>(iterations);
       }
     } else {
+      give_turn();
+      if constexpr (!kInTurns) {
 #pragma unroll
-      for (float& sum : sums) sum = 0;
+        for (float& sum : sums) sum = 0;
+      }
     }
     if (item.is_whole_tile() || fix_up<kWarpgroupThreads, kPiecesInFlight>(
                                     item, own_fixup_space, sums,
                                     ptx::thread_in_block() % kWarpgroupThreads, any_of_warpgroup)) {
       finish(item);
     }
+  }
+  // The turn that was given for an item that there is not.
+  if constexpr (kInTurns) {
+    if (at.passed() > 0 && is_turn(at.passed())) wait_for_turn();
   }
   // Shared memory must outlive the stores that read it.
   if (lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});

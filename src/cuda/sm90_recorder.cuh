@@ -20,24 +20,78 @@ class Sm90Recorder {
   __device__ void record(const TraceSpace& space, std::int32_t worker, int blocks,
                          IterationsOf iterations_of) {
     blocks_ = blocks;
-    BlockRecorder recorder;
-    recorder.open(space);
+    recorder_.open(space);
     for (;; item_.advance()) {
-      wait_until_full(shared_.item_full, item_);
+      wait([&] { return is_over(shared_.item_full[item_.slot], item_.parity); });
       const WorkItem& item = shared_.items[item_.slot];
       if (item.peers == kNoPeers) break;
-      const WorkItem own = item;  // its place is free for another once all have let go of it
-      const std::int64_t start = ptx::cycles_of_sm();
-      const std::int64_t waited = follow_stages(iterations_of(own));
-      const std::int64_t multiplied = ptx::cycles_of_sm();
+      Stored next;
+      next.record.item = item;  // its place is free for another once all have let go of it
+      next.record.worker = worker;
+      next.record.start = ptx::cycles_of_sm();
+      next.record.waited = follow_stages(iterations_of(next.record.item));
+      next.record.multiplied = ptx::cycles_of_sm();
       arrive(shared_.item_empty[item_.slot]);
-      wait_for(shared_.item_empty[item_.slot], item_.parity);
-      recorder.add(worker, own, start, multiplied, waited);
+      next.at = item_;
+      next.is_open = true;
+      close(older_);
+      if constexpr (kInTurns) older_ = newer_;
+      newer_ = next;
+      if constexpr (!kInTurns) close(newer_);
     }
-    recorder.close();
+    close(older_);
+    close(newer_);
+    recorder_.close();
   }
 
  private:
+  static constexpr bool kInTurns = kConfig.block.in_turns;
+
+  // An item that has been multiplied; in turns, one may be stored while the next is multiplied.
+  struct Stored {
+    ItemRecord record = {};
+    RingCursor<kDispatchDepth> at;
+    bool is_open = false;
+    bool has_ended = false;
+  };
+
+  __device__ static bool is_over(Barrier& barrier, std::uint32_t parity) {
+    return ::cuda::ptx::mbarrier_test_wait_parity(&barrier, parity);
+  }
+  __device__ void look_for_end(Stored& item) {
+    if (item.is_open && !item.has_ended &&
+        is_over(shared_.item_empty[item.at.slot], item.at.parity)) {
+      item.record.end = ptx::cycles_of_sm();
+      item.has_ended = true;
+    }
+  }
+  // Looks meanwhile whether items that are being stored end.
+  template <class IsOver>
+  __device__ void wait(IsOver is_over) {
+    while (!is_over()) {
+      if constexpr (kInTurns) {
+        look_for_end(older_);
+        look_for_end(newer_);
+      }
+    }
+  }
+  // Waits for the item's end and writes it down. In turns its warpgroup may have been storing the
+  // last but one when the stages' turn came.
+  __device__ void close(Stored& item) {
+    if (!item.is_open) return;
+    while (!item.has_ended) look_for_end(item);
+    item.is_open = false;
+    ItemRecord& record = item.record;
+    std::int64_t& busy_until = busy_until_[0];
+    if (record.start < busy_until) record.start = busy_until;
+    const std::int64_t most = record.multiplied - record.start;
+    if (record.waited > most) record.waited = most;
+    recorder_.items[recorder_.seen < recorder_.room ? recorder_.seen : recorder_.room] = record;
+    ++recorder_.seen;
+    busy_until_[0] = kInTurns ? busy_until_[1] : record.end;
+    busy_until_[1] = record.end;
+  }
+
   // Returns once the multipliers have let go of the item's last stage. The cycles it returns are
   // those that they stood before a stage that was not full yet; the one before it may still have
   // been multiplied.
@@ -46,9 +100,9 @@ class Sm90Recorder {
     for (int i = 0; i < iterations; ++i) {
       // They come to a stage when they have let go of the last but one.
       if (i >= 2) wait_until_released();
-      if (!::cuda::ptx::mbarrier_test_wait_parity(&shared_.stage_full[full_.slot], full_.parity)) {
+      if (!is_over(shared_.stage_full[full_.slot], full_.parity)) {
         const std::int64_t before = ptx::cycles_of_sm();
-        wait_until_full(shared_.stage_full, full_);
+        wait([&] { return is_over(shared_.stage_full[full_.slot], full_.parity); });
         waited += ptx::cycles_of_sm() - before;
       }
       release(full_.slot);
@@ -59,7 +113,7 @@ class Sm90Recorder {
   }
 
   __device__ void wait_until_released() {
-    wait_for(shared_.stage_empty[released_.slot], released_.parity);
+    wait([&] { return is_over(shared_.stage_empty[released_.slot], released_.parity); });
     released_.advance();
   }
 
@@ -70,7 +124,11 @@ class Sm90Recorder {
   }
 
   SharedStorage<kConfig>& shared_;
+  BlockRecorder recorder_;
   int blocks_ = 1;  // of the cluster
+  Stored older_;
+  Stored newer_;
+  std::int64_t busy_until_[2] = {};  // the warpgroups whose turns are next
   RingCursor<kDispatchDepth> item_;
   RingCursor<kConfig.block.stages> full_;      // the next stage to be full
   RingCursor<kConfig.block.stages> released_;  // the next to be released

@@ -314,18 +314,19 @@ __device__ inline PartOfC part_of_c(const EpilogueArguments& epilogue, const Gro
   return c;
 }
 
-// A warp's rows of a tile, up to column `end` of C.
+// A warp's rows of a tile, in strips one above another, up to column `end` of C.
 template <Sm90Config kConfig>
 __device__ void store_by_lines(float (&sums)[kConfig.sums_per_thread()],
                                const EpilogueArguments& epilogue, const GroupOperands& group,
                                const WarpTile& tile, std::int64_t end) {
   constexpr int kColumns = kConfig.block.cols;
+  constexpr int kStrips = kConfig.strips();
   constexpr int kMost = kConfig.staging_bytes() / (kWarpRows * static_cast<int>(sizeof(float)));
   constexpr int kChunk = kColumns % 64 == 0 && kMost >= 64   ? 64
                          : kColumns % 32 == 0 && kMost >= 32 ? 32
                                                              : 16;
   // As registers allow.
-  constexpr int kLoads = kConfig.is_grouped ? 2 : 8;
+  constexpr int kLoads = kConfig.is_grouped || kStrips > 1 ? 2 : 8;
   using Staged = StagedLines<kChunk>;
   const auto alpha = static_cast<float>(epilogue.alpha);
   const bool along_rows = group.c_col_stride == 1;
@@ -339,16 +340,14 @@ __device__ void store_by_lines(float (&sums)[kConfig.sums_per_thread()],
   const bool is_wide = ((line_stride | length) & 3) == 0 &&
                        (reinterpret_cast<std::uintptr_t>(group.c) & (4 * size - 1)) == 0;
 
-#pragma unroll 1
-  for (std::int64_t col = tile.col; col < tile.col + kColumns; col += kChunk) {
-    if (col >= end) break;
+  const auto finish_chunk = [&](std::int64_t row, std::int64_t col) {
     // Asked for anew, so that no addresses are kept across chunks: the sums need the registers.
     const int lane = ptx::thread_in_block() % 32;
     __syncwarp();
     staged.put(sums, alpha, lane);
     __syncwarp();
     if (is_dense) {
-      const PartOfC c = part_of_c(epilogue, group, tile.row, col, end);
+      const PartOfC c = part_of_c(epilogue, group, row, col, end);
       if (is_f32 && is_wide) {
         finish_lines<float, 4, kLoads>(staged, c, epilogue, lane);
       } else if (is_f32) {
@@ -359,12 +358,33 @@ __device__ void store_by_lines(float (&sums)[kConfig.sums_per_thread()],
         finish_lines<std::uint16_t, 1, kLoads>(staged, c, epilogue, lane);
       }
     } else {
-      finish_elements(staged, epilogue, group, tile.row, col, end, lane);
+      finish_elements(staged, epilogue, group, row, col, end, lane);
     }
-
-    // The next columns' sums move to the front, so that one copy of this loop's code serves all.
+  };
+  // The next columns' sums move to the front, so that one copy of a loop's code serves all.
+  const auto next_sums = [&] {
 #pragma unroll
-    for (int i = 0; i + Staged::kSums < kColumns / 2; ++i) sums[i] = sums[i + Staged::kSums];
+    for (int i = 0; i + Staged::kSums < kConfig.sums_per_thread(); ++i) {
+      sums[i] = sums[i + Staged::kSums];
+    }
+  };
+  if constexpr (kStrips == 1) {
+#pragma unroll 1
+    for (std::int64_t col = tile.col; col < tile.col + kColumns; col += kChunk) {
+      if (col >= end) break;
+      finish_chunk(tile.row, col);
+      next_sums();
+    }
+  } else {
+    constexpr int kChunks = kColumns / kChunk;  // of a strip
+#pragma unroll 1
+    for (int chunk = 0; chunk < kStrips * kChunks; ++chunk) {
+      const std::int64_t row = tile.row + chunk / kChunks * kWarpgroupRows;
+      const std::int64_t col = tile.col + chunk % kChunks * kChunk;
+      if (row >= group.m) return;
+      if (col < end) finish_chunk(row, col);
+      next_sums();
+    }
   }
 }
 

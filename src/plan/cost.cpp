@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/operand_copies.hpp"
+#include "core/sm90_tiles.hpp"
 #include "plan/scratchpad.hpp"
 #include "plan/worker_time.hpp"
 #include "schedule/fixup.hpp"
@@ -64,6 +65,10 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
   std::int64_t skip = partition.stream_tiles;
   std::int64_t next = 0;  // the worker whose turn it is
   double everyone = 0;
+  // Seen of whole tiles alone: pieces also wait for each other's partials.
+  const bool overlaps =
+      profile.in_turns && partition.splits == 1 && partition.stream_iterations == 0;
+  double last = 0;  // of a worker's units in turns: what no other hides
   for (const RunProfile& run : profile.runs) {
     const std::int64_t in_stream = std::min(skip, run.tiles);
     skip -= in_stream;
@@ -77,14 +82,20 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
                                       : 0;
     const double unit = machine.cost.tile_seconds + depth * run.time.iteration(share) + publish +
                         run.time.finish / static_cast<double>(pieces);
+    const double multiplying = depth * run.time.iteration(share);
+    const double pace = overlaps ? std::max(multiplying, unit / 2) : unit;
+    last = std::max(last, unit - pace);
     const std::int64_t rounds = units / workers;
-    everyone += static_cast<double>(rounds) * unit;
+    everyone += static_cast<double>(rounds) * pace;
     for (std::int64_t left = units % workers; left > 0; --left) {
-      load[static_cast<std::size_t>(next)] += unit;
+      load[static_cast<std::size_t>(next)] += pace;
       next = next + 1 == workers ? 0 : next + 1;
     }
   }
-  for (double& seconds : load) seconds += everyone;
+  for (double& seconds : load) {
+    seconds += everyone;
+    if (seconds > 0) seconds += last;
+  }
 }
 
 // One run of the line per worker.
@@ -297,6 +308,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
                           const KernelEntry* kernel) {
   TileProfile profile;
   profile.blocks_per_worker = tile.cluster_m * tile.cluster_n;
+  profile.in_turns = takes_turns(tile);
   profile.partial_bytes =
       static_cast<double>(accumulator_bytes(tile, problem.types)) / profile.blocks_per_worker;
   if (kernel != nullptr) profile.extra_launch_seconds = kernel->speed.launch_seconds;

@@ -47,6 +47,7 @@ struct TileProfile {
   double copying_seconds = 0;       // operands, before the kernel starts
   double bytes_in_flight = 0;       // of operands, that a block asks memory for at a time
   int blocks_per_worker = 1;        // a cluster's
+  bool in_turns = false;            // a worker stores a tile while it multiplies the next
 };
 
 // `kernel` may be null: a tile that no kernel is compiled for.
