@@ -181,7 +181,9 @@ struct OpsI16Pairs : OpsBase<AccumulateI32> {
     return _mm256_set1_epi32(pair);
   }
   static Vec multiply_add(Vec sum, __m256i a, BVec b) {
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+    __m256i products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(products) : "x"(a), "x"(b));
+    return sum;
   }
 };
 
