@@ -262,7 +262,10 @@ struct OpsI16Pairs : OpsBase<AccumulateI32> {
   static BVec load_b(const B* from) { return _mm512_loadu_si512(from); }
   static __m512i broadcast(const A* from) { return _mm512_set1_epi32(word_at(from)); }
   static Vec multiply_add(Vec sum, __m512i a, BVec b) {
-    return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+    // Around the intrinsics GCC 12 moves sums through the stack.
+    __m512i products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+v"(sum), "=&v"(products) : "v"(a), "v"(b));
+    return sum;
   }
 };
 
