@@ -146,7 +146,9 @@ std::int64_t multiply_streams(const BlockTask& task) {
       const std::int64_t rows = (task.rows - row) / (groups - group);
       gather_rows<Ops, MR>(task.a, row, rows, a);
       stream.sum = static_cast<typename Ops::Acc*>(task.sum) + row * task.sum_stride + col;
-      if (group == 0) {
+      // One row leaves the processor's own prefetching alone: m = 1 makes 12.6 GFLOP/s, with lines
+      // fetched ahead 10.4, but m = 4 then 26 instead of 29 (Zen 3).
+      if (group == 0 && task.rows > 1) {
         stream_rows<Ops, true>(stream, rows, count);
       } else {
         stream_rows<Ops, false>(stream, rows, count);
