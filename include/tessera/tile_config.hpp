@@ -12,7 +12,7 @@ struct TileConfig {
   int block_k = 0;  // depth of one MAC iteration
 
   // GPU: k-blocks in flight in shared memory, blocks that share operands by multicast, consumer
-  // warpgroups, and whether wgmma's M runs along the problem's N (for few rows).
+  // warpgroups that share a tile, and whether wgmma's M runs along the problem's N (for few rows).
   int stages = 1;
   int cluster_m = 1;
   int cluster_n = 1;

@@ -30,16 +30,19 @@ struct BlockRecorder {
     block->begin = read_both_clocks();
   }
 
+  __device__ void add(const ItemRecord& record) {
+    items[seen < room ? seen : room] = record;
+    ++seen;
+  }
   // An item that ends now.
   __device__ void add(std::int32_t worker, const WorkItem& item, std::int64_t start,
-                      std::int64_t multiplied, std::int64_t waited = 0) {
-    items[seen < room ? seen : room] = {.item = item,
-                                        .worker = worker,
-                                        .start = start,
-                                        .multiplied = multiplied,
-                                        .end = ptx::cycles_of_sm(),
-                                        .waited = waited};
-    ++seen;
+                      std::int64_t multiplied) {
+    add({.item = item,
+         .worker = worker,
+         .start = start,
+         .multiplied = multiplied,
+         .end = ptx::cycles_of_sm(),
+         .waited = 0});
   }
 
   __device__ void close() {

@@ -82,12 +82,12 @@ class Sm90Recorder {
     while (!item.has_ended) look_for_end(item);
     item.is_open = false;
     ItemRecord& record = item.record;
-    std::int64_t& busy_until = busy_until_[0];
+    const std::int64_t busy_until = busy_until_[0];
     if (record.start < busy_until) record.start = busy_until;
+    if (record.multiplied < record.start) record.multiplied = record.start;
     const std::int64_t most = record.multiplied - record.start;
     if (record.waited > most) record.waited = most;
-    recorder_.items[recorder_.seen < recorder_.room ? recorder_.seen : recorder_.room] = record;
-    ++recorder_.seen;
+    recorder_.add(record);
     busy_until_[0] = kInTurns ? busy_until_[1] : record.end;
     busy_until_[1] = record.end;
   }

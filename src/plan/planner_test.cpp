@@ -147,6 +147,23 @@ TEST(Planner, FullWavesStayWhole) {
   EXPECT_EQ(plan.schedule.kind, ScheduleKind::data_parallel);
 }
 
+TEST(Planner, TilesInTurnsHideAllButTheLastOnesEnd) {
+  const Machine machine = machine_by_name("h200");
+  const auto seconds = [&](std::int64_t tiles, const char* kernel) {
+    PlanOptions options;
+    options.schedule = ScheduleKind::data_parallel;
+    options.workers = 1;
+    options.kernel = kernel;
+    return make_plan(dense_problem({128 * tiles, 128, 512}, gemm_types_for(ElementType::bf16)),
+                     machine, options)
+        .cost.seconds;
+  };
+  constexpr const char* kShared = "sm90_bf16_128x128x64";
+  constexpr const char* kTurns = "sm90_bf16_128x128x64_turns";
+  EXPECT_GE(seconds(1, kTurns), seconds(1, kShared));
+  EXPECT_LT(seconds(8, kTurns), seconds(8, kShared));
+}
+
 TEST(Planner, MisalignedOperandsAreCopiedWhereThatPaysAndTheReasonSaysSo) {
   Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::bf16));
   problem.b.alignment = 2;
