@@ -94,8 +94,8 @@ ConstBatchView batch(const T* data, std::int64_t groups, std::int64_t rows, std:
 
 // `offsets` of G groups, below: G + 1 numbers that never fall, where group g is [offsets[g],
 // offsets[g + 1]); or its G ends alone, where group 0 begins at 0. The first is at least 0, the
-// last at most the length that is divided. What lies outside all groups is neither read nor
-// written.
+// last at most the length that is divided. What lies outside all groups is not written, and what it
+// holds changes nothing.
 //
 // `bias` is (G, values), group g's in row g; row_stride 0 is one bias for all groups. It is read
 // only where the epilogue asks for one.

@@ -186,9 +186,9 @@ typedef struct tessera_const_batch {
 } tessera_const_batch;
 
 /* `offsets` of G groups: G + 1 numbers that never fall, where group g is [offsets[g], offsets[g +
- * 1]); or its G ends alone, where group 0 begins at 0. What lies outside all groups is neither read
- * nor written. `bias` is read only where the epilogue asks for one: group g's values are its row g.
- */
+ * 1]); or its G ends alone, where group 0 begins at 0. What lies outside all groups is not written,
+ * and what it holds changes nothing. `bias` is read only where the epilogue asks for one: group g's
+ * values are its row g. */
 
 /* Rows sorted by group: C[rows of g] ← activation(alpha · A[rows of g] · B[g] + beta · C[rows of g]
  * + bias[g]). */

@@ -27,7 +27,8 @@ struct GroupPrologue {
   bool claims_units = false;  // the product's workers claim theirs
   GroupExtent* extents = nullptr;
   DeviceLine* line = nullptr;
-  // Each worker's first item, or one without peers where it has none that is a whole tile.
+  // Each worker's first item, or one without peers where it has none that is a whole tile. Null
+  // where workers find them.
   WorkItem* first_items = nullptr;
   FoundFault* fault = nullptr;
 
@@ -131,9 +132,11 @@ __device__ void make_line(const GroupPrologue& prologue, FaultOf fault_of) {
   const bool is_wrong = first_fault != kNoFault;
   const IterationSpace space{prologue.extents, sizes.groups, is_wrong ? 0 : totals.tiles,
                              is_wrong ? 0 : totals.iterations};
+  const bool finds = kFindsFirstItems && prologue.first_items != nullptr;
+  if (!finds && thread != 0) return;
   const Partition partition = prologue.partition(space);
   if constexpr (kFindsFirstItems) {
-    prologue_detail::write_first_items(prologue, space, partition, firsts);
+    if (finds) prologue_detail::write_first_items(prologue, space, partition, firsts);
   }
   if (thread != 0) return;
   // The first that nobody has asked about yet stays.

@@ -104,20 +104,31 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     __syncwarp();
     block.arrive_at_cluster();
     shared.copy_header(arguments.header, warp < kLoaderOfA ? warp : warp - 1);
-    if (warp > kLoaderOfA) {
+    if (kConfig.is_grouped && warp == kDispatcher) {
+      // It may have something to announce before it waits for the kernel before; the multipliers
+      // wait for what it announces.
+      std::int32_t first_group = -1;
+      if (block.are_rows_cut()) first_group = prepare_first_item(block);
       give_up_registers();
-    }
-    block.wait_for_start();
-    block.wait_for_cluster();
-    ptx::wait_for_previous_kernel();
-    ptx::let_next_kernel_start();
-    if (warp == kDispatcher) {
-      if (ptx::elect_one()) dispatch(block);
-    } else if (warp == kRecorder) {
-      if (shared.header.trace.blocks != nullptr && ptx::elect_one()) record();
-    } else if (warp < kLoaderOfA) {
-      if constexpr (kMovesRegisters) ptx::take_registers_up_to<kMultiplyRegisters>();
-      multiply(block);
+      block.wait_for_start();
+      block.wait_for_cluster();
+      if (ptx::elect_one()) dispatch(block, first_group);
+    } else {
+      if (warp > kLoaderOfA) give_up_registers();
+      block.wait_for_start();
+      block.wait_for_cluster();
+      if (!kConfig.is_grouped || warp == kRecorder) {
+        ptx::wait_for_previous_kernel();
+        ptx::let_next_kernel_start();
+      }
+      if (warp == kDispatcher) {
+        if (ptx::elect_one()) dispatch(block, -1);
+      } else if (warp == kRecorder) {
+        if (shared.header.trace.blocks != nullptr && ptx::elect_one()) record();
+      } else if (warp < kLoaderOfA) {
+        if constexpr (kMovesRegisters) ptx::take_registers_up_to<kMultiplyRegisters>();
+        multiply(block);
+      }
     }
   }
   // Claims are sent from block to block to the very end.

@@ -1,6 +1,8 @@
 #include "cuda/launch_ragged.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 #include "cuda/check.hpp"
 #include "cuda/group_prologue.cuh"
@@ -86,6 +88,130 @@ TracedLaunch traced_launch(const Plan& plan, std::int64_t tiles) {
           .items_at_once = takes_turns(plan.tile) ? 2U : 1U};
 }
 
+// Lines of a matrix for every group, one below the other, as one matrix.
+struct StackedLines {
+  TensorMapRequest map;
+  std::int64_t of_group = 0;
+};
+
+// Rows of one matrix, cut by offsets, that are multiplied by weights at even distances from one
+// another: a tensor map for each operand then serves all groups. Sets `arguments.cut` and the maps
+// where that is so; else the records have maps.
+class SharedMaps {
+ public:
+  SharedMaps(const Sm90Launch& launch, const Plan& plan, const DeviceGroups& groups)
+      : launch_(launch), plan_(plan), groups_(groups) {}
+
+  void set(Sm90Arguments& arguments, bool stores_by_tma) const {
+    const GroupSizes& sizes = groups_.sizes;
+    const StackedLines weights = weights_of(groups_.b);
+    const TensorMapRequest rows = rows_of_all();
+    if (!is_possible(weights, rows, stores_by_tma)) return;
+    const LineTile tile = line_tile(launch_.tile, true);
+    CutRows& cut = arguments.cut;
+    cut.groups = sizes.groups;
+    cut.rows = static_cast<std::int32_t>(sizes.bound_m);
+    cut.offsets = sizes.values;
+    cut.has_ends_only = sizes.has_ends_only;
+    cut.stores_by_tma = stores_by_tma;
+    cut.grid_m = static_cast<std::int32_t>(ceil_div(sizes.bound_n, tile.block_m));
+    cut.iterations = static_cast<std::int32_t>(ceil_div(sizes.bound_k, tile.block_k));
+    cut.held_back = tiles_in_pieces(plan_.schedule);
+    cut.rows_of_tile = Reciprocal::of(static_cast<std::uint32_t>(tile.block_n));
+    cut.lines_of_group = static_cast<std::int32_t>(weights.of_group);
+    cut.set_order(plan_.schedule.order, plan_.schedule.group_m);
+
+    arguments.maps.a = make_tensor_map(weights.map, "B");
+    arguments.maps.b = make_tensor_map(rows, "A");
+    if (launch_.config.is_gated) {
+      TensorMapRequest up = weights.map;
+      up.data = groups_.up.base;
+      arguments.maps.up = make_tensor_map(up, "B of up");
+    }
+  }
+
+ private:
+  // The kernel's A: rows along N, or, where K is not what is dense, along K.
+  StackedLines weights_of(const OperandRule& rule) const {
+    const GroupSizes& sizes = groups_.sizes;
+    const OperandTile tile = launch_.a();
+    const bool along_k = tile.k_contiguous;
+    StackedLines lines;
+    lines.map = {.data = rule.base,
+                 .type = plan_.problem.types.b,
+                 .inner = along_k ? sizes.bound_k : sizes.bound_n,
+                 .stride = along_k ? rule.col_stride : rule.row_stride,
+                 .box_inner = tile.box_inner(),
+                 .box_outer = tile.box_outer(),
+                 .swizzle_bytes = tile.swizzle_bytes()};
+    const std::int64_t stride = lines.map.stride;
+    const bool is_even = stride > 0 && rule.group_stride >= 0 && rule.group_stride % stride == 0;
+    lines.of_group = is_even ? rule.group_stride / stride : -1;
+    lines.map.outer =
+        (sizes.groups - 1) * lines.of_group + (along_k ? sizes.bound_n : sizes.bound_k);
+    return lines;
+  }
+
+  TensorMapRequest rows_of_all() const {
+    const GroupSizes& sizes = groups_.sizes;
+    const OperandTile tile = launch_.b();
+    return {.data = groups_.a.base,
+            .type = plan_.problem.types.a,
+            .inner = sizes.bound_k,
+            .outer = sizes.bound_m,
+            .stride = groups_.a.row_stride,
+            .box_inner = tile.box_inner(),
+            .box_outer = tile.box_outer(),
+            .swizzle_bytes = tile.swizzle_bytes()};
+  }
+
+  bool is_possible(const StackedLines& weights, const TensorMapRequest& rows,
+                   bool stores_by_tma) const {
+    const Problem& problem = plan_.problem;
+    const GroupSizes& sizes = groups_.sizes;
+    const Sm90Config& config = launch_.config;
+    if (!config.is_grouped || !launch_.transposed || !config.b_k_contiguous ||
+        sizes.source != SizeSource::row_segments || problem.alpha == 0) {
+      return false;
+    }
+    if (sizes.groups > CutRows::kLanes * CutRows::kGroupsPerLane || sizes.bound_m == 0 ||
+        sizes.bound_n == 0 || sizes.bound_k == 0) {
+      return false;
+    }
+    if (plan_.schedule.order == TileOrder::hilbert || tiles_in_pieces(plan_.schedule) < 0) {
+      return false;
+    }
+    // Beyond a group's k the next one's weights follow, where those of one k lie side by side;
+    // zeros times what is not a number would be none.
+    if (!config.a_k_contiguous && sizes.bound_k % kSm90BlockK != 0) return false;
+    if (weights.of_group < 0 || !fits_tensor_map(weights.map) || !fits_tensor_map(rows)) {
+      return false;
+    }
+    // What is stored by TMA has to be the same for all groups.
+    const OperandRule& c = groups_.c;
+    const auto is_line = [&](std::int64_t elements) {
+      return elements * c.element_bytes % 16 == 0;
+    };
+    if (stores_by_tma &&
+        (launch_.stores_dense_rows || reinterpret_cast<std::uintptr_t>(c.base) % 16 != 0 ||
+         !is_line(c.begin_stride) || !is_line(c.row_stride) || !is_line(sizes.bound_n))) {
+      return false;
+    }
+    // Divisions by the numbers of a tile and of a band are multiplications in 32 bits.
+    constexpr std::int64_t kSmall = std::numeric_limits<std::int32_t>::max();
+    const LineTile tile = line_tile(launch_.tile, true);
+    const std::int64_t tiles = most_tiles(sizes, tile);
+    const std::int64_t high =
+        plan_.schedule.order == TileOrder::swizzle ? plan_.schedule.group_m : 1;
+    return weights.map.outer <= kSmall && (sizes.bound_m + tile.block_n) * tile.block_n <= kSmall &&
+           tiles * high <= kSmall && sizes.bound_k <= kSmall - kSm90BlockK;
+  }
+
+  const Sm90Launch& launch_;
+  const Plan& plan_;
+  const DeviceGroups& groups_;
+};
+
 WorkspaceLayout layout_of(const Sm90Launch& launch, const Plan& plan, const GroupSizes& sizes) {
   return sm90_layout(launch, roomiest_partition(plan.schedule),
                      most_tiles(sizes, line_tile(launch.tile, launch.transposed)),
@@ -159,11 +285,12 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   prologue.claims_units = launch.config.is_grouped;
   prologue.extents = records.extents;
   prologue.line = records.line;
-  prologue.first_items = records.first_items;
+  Sm90Arguments arguments;
+  SharedMaps(launch, plan, groups).set(arguments, common.may_store_by_tma);
+  prologue.first_items = arguments.cut.groups > 0 ? nullptr : records.first_items;
   check(start_task_prologue(prologue, common, records.records, stream),
         "reading the groups' sizes");
 
-  Sm90Arguments arguments;
   Sm90Header& header = arguments.header;
   header.partition.workers = plan.schedule.workers;
   header.group_count = groups.sizes.groups;
@@ -173,7 +300,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   header.extents = records.extents;
   header.tasks = records.records;
   header.line = records.line;
-  header.first_items = records.first_items;
+  header.first_items = prologue.first_items;
   TracedLaunch traced =
       traced_launch(plan, most_tiles(groups.sizes, line_tile(launch.tile, launch.transposed)));
   traced.blocks_per_worker = launch.cluster.rows * launch.cluster.cols;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cuda/ptx>
 
+#include "cuda/ptx/anew.cuh"
 #include "cuda/sm90_arguments.hpp"
 #include "cuda/sm90_config.hpp"
 #include "schedule/work_item.hpp"
@@ -63,12 +64,15 @@ struct Columns {
   std::int32_t count = 0;  // none or fewer than none: nothing of C
 };
 
-// What multipliers need to know of an item's group, so that they do not wait for the group's record
-// between two tiles: in kernels for groups.
+// What loaders and multipliers need to know of an item's group, so that they do not wait for the
+// group's record between two tiles: in kernels for groups.
 struct GroupView {
   Columns columns;
   bool multiplies = true;
   bool store_by_tma = false;
+  // Where the group begins in the tensor maps of A and B.
+  std::int32_t first_a = 0;
+  std::int32_t first_b = 0;
 };
 
 // Announced in place of a WorkItem when there is no more work.
@@ -147,6 +151,11 @@ class ItemWriter {
     arrive(shared_.item_full[at_.slot]);
     at_.advance();
   }
+  // The first item, which has been written into the ring before its barriers were set up.
+  __device__ void announce_prepared() {
+    arrive(shared_.item_full[0]);
+    at_.advance();
+  }
   __device__ void close() {
     WorkItem end;
     end.peers = kNoPeers;
@@ -170,6 +179,7 @@ class ItemReader {
     item = shared_.items[at_.slot];
     return item.peers != kNoPeers;
   }
+  __device__ const GroupView& view() const { return shared_.views[at_.slot]; }
   // Lets go of the item that was read, or that the reader knew without.
   __device__ void release() {
     arrive(shared_.item_empty[at_.slot]);
@@ -207,9 +217,10 @@ class AnnouncedItems {
     __device__ bool operator!=(End) const { return shared_.items[at().slot].peers != kNoPeers; }
 
    private:
-    // A cursor in one register.
+    // A cursor in one register; in groups' kernels, which have none to spare, without the slot in
+    // another.
     __device__ RingCursor<kDispatchDepth> at() const {
-      return RingCursor<kDispatchDepth>::after(passed_);
+      return RingCursor<kDispatchDepth>::after(Storage::kHasViews ? ptx::anew(passed_) : passed_);
     }
 
     Storage& shared_;

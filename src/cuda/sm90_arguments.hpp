@@ -8,6 +8,7 @@
 
 #include "cuda/kernel_launch.hpp"
 #include "cuda/trace_record.hpp"
+#include "schedule/cut_rows.hpp"
 #include "schedule/unit_items.hpp"
 
 namespace tessera::cuda {
@@ -36,9 +37,10 @@ struct GroupColumns {
 struct Sm90Task {
   Sm90Maps maps;
   GroupOperands operands;
-  GroupColumns columns;       // read by kernels that are compiled for groups
-  bool multiplies = true;     // false where k or alpha is 0: A and B must not be touched
-  bool store_by_tma = false;  // C = alpha·A·B in a layout that TMA can write
+  GroupColumns columns;        // read by kernels that are compiled for groups
+  std::int32_t first_row = 0;  // of CutRows, where the groups are such
+  bool multiplies = true;      // false where k or alpha is 0: A and B must not be touched
+  bool store_by_tma = false;   // C = alpha·A·B in a layout that TMA can write
 };
 
 // How the blocks of a cluster share their loads. Rank r is block r mod rows of the cluster's rows,
@@ -87,7 +89,10 @@ static_assert(offsetof(Sm90Header, multiplies) < 128);
 
 struct Sm90Arguments {
   Sm90Header header;
-  Sm90Maps maps = {};  // of a single product
+  // Of a single product; or those of A and B that serve all groups where these are cut rows, whose
+  // tiles may reach into the next group's rows, which make columns of C that nobody stores.
+  Sm90Maps maps = {};
+  CutRows cut;
 };
 
 }  // namespace tessera::cuda

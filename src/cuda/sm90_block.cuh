@@ -63,7 +63,12 @@ struct BlockContext {
   // What the ring has of it, with an item where it lies there.
   __device__ GroupView view_of(const Sm90Header& from, const WorkItem& item) const {
     const BlockTask task = task_of(from, item);
-    return {task.columns, task.multiplies, task.store_by_tma};
+    GroupView view{task.columns, task.multiplies, task.store_by_tma};
+    if (are_rows_cut()) {
+      view.first_a = item.group * arguments.cut.lines_of_group;
+      view.first_b = from.tasks[item.group].first_row;
+    }
+    return view;
   }
   __device__ BlockTask task_in_ring(const WorkItem& item) const {
     if constexpr (kConfig.is_grouped) {
@@ -73,6 +78,12 @@ struct BlockContext {
     } else {
       return task_of(header(), item);
     }
+  }
+
+  // Groups whose first items are found here, and whose A and B have a tensor map for all.
+  __device__ bool are_rows_cut() const { return arguments.cut.groups > 0; }
+  __device__ const Sm90Maps& maps_of(std::int32_t group) const {
+    return are_rows_cut() ? arguments.maps : arguments.header.tasks[group].maps;
   }
 
   // The worker's first item is found by a short way by everyone who needs it early. Read where the

@@ -9,13 +9,17 @@
 #include "cuda/pipeline.cuh"
 #include "cuda/ptx/cluster_arrive.cuh"
 #include "cuda/ptx/cluster_store.cuh"
+#include "cuda/ptx/griddepcontrol.cuh"
 #include "cuda/sm90_block.cuh"
+#include "cuda/sm90_first_tile.cuh"
 #include "schedule/partition.hpp"
 
 namespace tessera::cuda {
 
+// `first_group` is that of a first item that lies prepared in the ring, below 0 where none does.
 template <Sm90Config kConfig>
-__device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
+__device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block,
+                                         std::int32_t first_group) {
   namespace cptx = ::cuda::ptx;
   using Storage = SharedStorage<kConfig>;
   constexpr bool kIsGrouped = kConfig.is_grouped;
@@ -56,8 +60,10 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
   };
   // The run of the worker's own, then units that it claims, each when its loader comes to the end
   // of the one before: later it would have to wait, sooner another worker might be free first.
-  const auto dispatch_claims = [&](ItemWriter<Storage>& writer) {
-    std::uint32_t announced = 0;
+  // `given` is the group of a first item that has been announced, below 0 where none has.
+  const auto dispatch_claims = [&](ItemWriter<Storage>& writer, std::int32_t given) {
+    bool was_announced = given >= 0;
+    std::uint32_t announced = was_announced ? 1 : 0;
     const auto announce = [&](const WorkItem& item) {
       writer.announce(item, block.view_of(header, item));
       ++announced;
@@ -76,12 +82,11 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
       shared.space.tiles = header.tiles;
     }
     shared.header.partition = after_whole_tiles(header.partition);
-    std::int32_t group = 0;  // of the last unit; the next is never in one before it
+    std::int32_t group = max(given, 0);  // of the last unit; the next is never in one before it
     std::int32_t unit = worker;
     for (std::uint32_t round = 0; unit < units; ++round) {
-      if (round == 0 && block.was_given_first_item()) {  // and dispatch has announced it
-        group = header.first_items[worker].group;
-        ++announced;
+      if (was_announced) {
+        was_announced = false;
       } else if (unit < header.partition.whole_tiles) {
         const std::int64_t tile = first + unit;
         group = next_group(group, tile);
@@ -111,13 +116,17 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
     }
   }
   bool is_announced = true;
-  if (block.was_given_first_item()) {
-    const WorkItem item = arguments.header.first_items[worker];
-    if constexpr (kIsGrouped) {
+  if constexpr (kIsGrouped) {
+    if (first_group >= 0) writer.announce_prepared();
+    ptx::wait_for_previous_kernel();
+    ptx::let_next_kernel_start();
+    if (block.was_given_first_item()) {
+      const WorkItem item = arguments.header.first_items[worker];
       writer.announce(item, block.view_of(arguments.header, item));
-    } else {
-      writer.announce(item);
+      first_group = item.group;
     }
+  } else if (block.was_given_first_item()) {
+    writer.announce(arguments.header.first_items[worker]);
   } else {
     is_announced = false;
   }
@@ -130,7 +139,7 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block) {
   space = {header.tasks == nullptr ? &header.extent : header.extents, header.group_count,
            header.tiles, header.iterations};
   if constexpr (kIsGrouped) {
-    dispatch_claims(writer);
+    dispatch_claims(writer, first_group);
   } else {
     for (const WorkItem& item : items_of(space, header.partition, worker)) {
       if (!is_announced) writer.announce(item);

@@ -111,17 +111,35 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
     int claims_at = 0;
     int boxes = 0;
   };
-  const auto run_of = [&](const WorkItem& item) -> Run {
-    const BlockTask task = block.task_of(own, item);
-    if (!task.multiplies) return {};
-    Run run{.maps = &task.maps,
+  const auto run_of = [&](const WorkItem& item, const Sm90Maps& maps, bool multiplies,
+                          const Columns& columns) -> Run {
+    if (!multiplies) return {};
+    Run run{.maps = &maps,
             .outside = (item.tile_m * shares.cluster_rows + place.row) * kRowsOfC,
             .k = item.k_begin * kSm90BlockK,
             .end = item.k_end * kSm90BlockK,
             .claims_at = max(item.k_begin, item.k_end - kClaimIterations) * kSm90BlockK};
     if constexpr (!kIsA) {
-      run.outside = task.columns.first;
-      run.boxes = task.columns.count <= 0 ? 0 : (task.columns.count + kLoadStep - 1) / kLoadStep;
+      run.outside = columns.first;
+      run.boxes = columns.count <= 0 ? 0 : (columns.count + kLoadStep - 1) / kLoadStep;
+    }
+    return run;
+  };
+  const auto run_of_task = [&](const WorkItem& item) -> Run {
+    const BlockTask task = block.task_of(own, item);
+    return run_of(item, task.maps, task.multiplies, task.columns);
+  };
+  // Of the item that the ring says all about.
+  const auto run_of_view = [&](const WorkItem& item, const GroupView& view) -> Run {
+    Run run = run_of(item, block.maps_of(item.group), view.multiplies, view.columns);
+    if constexpr (!kIsA) {
+      run.outside += view.first_b;
+    } else if constexpr (kConfig.a_k_contiguous) {
+      run.outside += view.first_a;
+    } else {
+      run.k += view.first_a;
+      run.end += view.first_a;
+      run.claims_at += view.first_a;
     }
     return run;
   };
@@ -131,27 +149,36 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
   bool found = block.has_first_item();
   if (found) {
     item = block.first_item();
-    run = run_of(item);
+    run = run_of_task(item);
   }
   if constexpr (!kIsA) block.wait_for_start();
   block.wait_for_cluster();
-  ptx::wait_for_previous_kernel();
+  if constexpr (!kIsGrouped) ptx::wait_for_previous_kernel();  // the dispatcher does
   if (!ptx::elect_one()) return;
 
   RingCursor<kStages> stage;
   ItemReader<Storage> items(shared);
-  if (!found) {
-    found = block.was_given_first_item();
-    if (found) {
-      item = own.first_items[block.worker];
+  const auto next = [&] {
+    found = items.read(item);
+    if (!found) return;
+    if constexpr (kIsGrouped) {
+      run = run_of_view(item, items.view());
     } else {
-      found = items.read(item);
+      run = run_of_task(item);
     }
-    if (found) run = run_of(item);
+  };
+  if (!found) {
+    if (!kIsGrouped && block.was_given_first_item()) {
+      found = true;
+      item = own.first_items[block.worker];
+      run = run_of_task(item);
+    } else {
+      next();
+    }
   }
   std::int32_t seen = -1;  // the group whose tensor maps were last looked at
   while (found) {
-    if (run.k < run.end && item.group != seen) {
+    if (run.k < run.end && item.group != seen && !(kIsGrouped && block.are_rows_cut())) {
       if constexpr (kIsA) {
         block.see_tensor_map(run.maps->a);
         if constexpr (kConfig.is_gated) block.see_tensor_map(run.maps->up);
@@ -172,8 +199,7 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
       stage.advance();
     }
     items.release();
-    found = items.read(item);
-    if (found) run = run_of(item);
+    next();
   }
   // A block's shared memory must outlive its neighbours' arrivals; what they multicast has been
   // multiplied.

@@ -9,6 +9,7 @@
 #include "cuda/fixup.cuh"
 #include "cuda/pipeline.cuh"
 #include "cuda/ptx/cluster_arrive.cuh"
+#include "cuda/ptx/griddepcontrol.cuh"
 #include "cuda/ptx/named_barrier.cuh"
 #include "cuda/ptx/smem_descriptor.cuh"
 #include "cuda/ptx/thread_in_block.cuh"
@@ -51,7 +52,9 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   const Sm90Header& header = shared.header;
   const int blocks = block.blocks;
   const int warpgroup = block.warp / 4;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int first_lane = static_cast<int>(threadIdx.x) % 32;
+  // Groups' kernels have no register for it outside the main loop.
+  const auto lane_of_thread = [&] { return kIsGrouped ? ptx::thread_in_block() % 32 : first_lane; };
 
   // Taken apart from the header anew at each use, and so that the compiler does it: registers are
   // scarce.
@@ -84,7 +87,7 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   float sums[kConfig.sums_per_thread()];
   RingCursor<kConfig.block.stages> stage;
 
-  const auto release = [&](int slot) {
+  const auto release = [&](int slot, int lane) {
     if (lane < blocks) ptx::arrive_at_block(&shared.stage_empty[slot], lane);
   };
 
@@ -107,6 +110,7 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   // while the next is waited for.
   const auto accumulate = [&]<int kWidth>(int iterations) {
     auto& part = reinterpret_cast<float(&)[kStrips * kWidth / 2]>(sums);
+    const int lane = lane_of_thread();
     int previous = 0;
     for (int i = 0; i < iterations; ++i) {
       wait_until_full(shared.stage_full, stage);
@@ -127,14 +131,14 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
       ptx::wgmma_commit();
       ptx::hold_registers(part);
       ptx::wgmma_wait<1>();
-      if (i > 0) release(previous);
+      if (i > 0) release(previous, lane);
       previous = stage.slot;
       stage.advance();
     }
     give_turn();
     ptx::wgmma_wait<0>();
     ptx::hold_registers(part);
-    if (iterations > 0) release(previous);
+    if (iterations > 0) release(previous, lane);
   };
 
   // No wider than the columns that the tile has.
@@ -168,6 +172,8 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   };
 
   const auto finish = [&](const WorkItem& item) {
+    // The first item may have come before its group's record.
+    if constexpr (kIsGrouped) ptx::wait_for_previous_kernel();
     // Its own, not the kernel's: addresses are not kept across the main loop.
     const int warp = ptx::thread_in_block() / 32;
     const BlockTask task = block.task_in_ring(item);
@@ -265,7 +271,7 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     if (at.passed() > 0 && is_turn(at.passed())) wait_for_turn();
   }
   // Shared memory must outlive the stores that read it.
-  if (lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+  if (lane_of_thread() == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
 }
 
 }  // namespace tessera::cuda

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "cuda/epilogue.cuh"
+#include "cuda/ptx/anew.cuh"
 #include "cuda/ptx/prefetch_line.cuh"
 #include "cuda/ptx/thread_in_block.cuh"
 #include "cuda/sm90_epilogue.cuh"
@@ -330,7 +331,6 @@ __device__ void store_by_lines(float (&sums)[kConfig.sums_per_thread()],
   using Staged = StagedLines<kChunk>;
   const auto alpha = static_cast<float>(epilogue.alpha);
   const bool along_rows = group.c_col_stride == 1;
-  const Staged staged{reinterpret_cast<float*>(tile.staging), along_rows};
   if (tile.row >= group.m) return;
   const int size = size_of(epilogue.c_type);
   const bool is_f32 = epilogue.c_type == ElementType::f32;
@@ -343,6 +343,8 @@ __device__ void store_by_lines(float (&sums)[kConfig.sums_per_thread()],
   const auto finish_chunk = [&](std::int64_t row, std::int64_t col) {
     // Asked for anew, so that no addresses are kept across chunks: the sums need the registers.
     const int lane = ptx::thread_in_block() % 32;
+    const bool walks_rows = kConfig.is_grouped ? ptx::anew(along_rows) != 0 : along_rows;
+    const Staged staged{reinterpret_cast<float*>(tile.staging), walks_rows};
     __syncwarp();
     staged.put(sums, alpha, lane);
     __syncwarp();

@@ -243,18 +243,23 @@ TESSERA_HD inline WorkItems items_of(const IterationSpace& space, const Partitio
 
 inline constexpr std::int32_t kClaimedPieces = 3;
 
+// How many of the last tiles come in pieces; below 0 for a schedule without whole tiles in front.
+TESSERA_HD inline std::int32_t tiles_in_pieces(const Schedule& schedule) {
+  return schedule.kind == ScheduleKind::data_parallel ? 0
+         : schedule.kind == ScheduleKind::hybrid      ? schedule.workers / kClaimedPieces
+                                                      : -1;
+}
+
 TESSERA_HD inline Partition make_claimed_partition(const Schedule& schedule,
                                                    const IterationSpace& space) {
-  Partition partition = make_partition(schedule, space);
-  if (schedule.kind == ScheduleKind::data_parallel) {
-    partition.whole_tiles = space.tiles;
-  } else if (schedule.kind == ScheduleKind::hybrid) {
-    const std::int64_t shared = schedule.workers / kClaimedPieces;
-    partition.stream_tiles = 0;
-    partition.stream_iterations = 0;
-    partition.whole_tiles = space.tiles > shared ? space.tiles - shared : 0;
-    partition.splits = kClaimedPieces;
-  }
+  const std::int64_t shared = tiles_in_pieces(schedule);
+  if (shared < 0) return make_partition(schedule, space);
+  Partition partition;
+  partition.workers = schedule.workers;
+  partition.order = schedule.order;
+  partition.group_m = schedule.group_m;
+  partition.whole_tiles = space.tiles > shared ? space.tiles - shared : 0;
+  if (schedule.kind == ScheduleKind::hybrid) partition.splits = kClaimedPieces;
   return partition;
 }
 

@@ -97,6 +97,22 @@ TEST_P(Ragged, RowsOfSeveralTiles) {
   }
 }
 
+// With a k of whole blocks one tensor map serves the weights of all groups either way round.
+TEST_P(Ragged, RowsOfWholeBlocksOfK) {
+  for (const Schedule& schedule : schedules()) {
+    for (const std::int64_t groups : {3, 100}) {
+      for (const bool is_b_transposed : {false, true}) {
+        expect_right({.door = DoorKind::rows,
+                      .types = types(),
+                      .shapes = rows_of(groups, groups > 40 ? 90 : 600, 40 * unit(), 320, 31),
+                      .first = 3,
+                      .is_b_transposed = is_b_transposed},
+                     schedule);
+      }
+    }
+  }
+}
+
 TEST_P(Ragged, RowsWithEpilogue) {
   for (const Schedule& schedule : schedules()) {
     const bool is_float = types().c != ElementType::i32;

@@ -80,8 +80,8 @@ __device__ void point_map_at(CUtensorMap& map, const Lines& lines) {
 }
 
 // By a whole warp. `maps` is the warp's own shared memory; `up` may be null.
-__device__ void write_task(const GroupOperands& group, const void* up, const TaskTemplate& common,
-                           Sm90Maps& maps, Sm90Task& to) {
+__device__ void write_task(const GroupOperands& group, const void* up, std::int64_t begin,
+                           const TaskTemplate& common, Sm90Maps& maps, Sm90Task& to) {
   namespace cptx = ::cuda::ptx;
   constexpr int kPieces = sizeof(Sm90Maps) / sizeof(uint4);
   static_assert(kPieces <= 32, "a lane copies one piece at most");
@@ -106,6 +106,7 @@ __device__ void write_task(const GroupOperands& group, const void* up, const Tas
   if (lane == 3) {
     to.operands = group;
     to.columns = columns_of(group, common);
+    to.first_row = static_cast<std::int32_t>(begin);
     to.multiplies = reads;
     to.store_by_tma = stores;
   }
@@ -124,9 +125,10 @@ __global__ void __launch_bounds__(kPrologueThreads)
     task_prologue(const __grid_constant__ GroupPrologue prologue,
                   const __grid_constant__ TaskTemplate common, Sm90Task* tasks) {
   __shared__ alignas(128) Sm90Maps maps[kPrologueWarps];
-  // The sizes may come from the kernel before, and the records are still in use there.
-  ptx::let_next_kernel_start();
+  // The sizes may come from the kernel before, and the records are still in use there. The
+  // product's kernel reads sizes, too, and loads operands, before it waits for this one.
   ptx::wait_for_previous_kernel();
+  ptx::let_next_kernel_start();
   if (blockIdx.x == 0) {
     make_line<true>(prologue,
                     [&](std::int32_t group) { return fault_of(prologue.groups, common, group); });
@@ -137,7 +139,7 @@ __global__ void __launch_bounds__(kPrologueThreads)
   for (int group = static_cast<int>(blockIdx.x - 1) * kPrologueWarps + warp;
        group < prologue.groups.sizes.groups; group += warps) {
     write_task(operands_of(prologue.groups, common, group), prologue.groups.up.data(group, 0),
-               common, maps[warp], tasks[group]);
+               prologue.groups.sizes.slice(group).begin, common, maps[warp], tasks[group]);
     __syncwarp();
   }
 }
