@@ -120,15 +120,21 @@ constexpr std::array kSm90Rows = {
 };
 
 // What starting clusters takes beyond blocks alone, which do not wait for one another before they
-// load, by a fit to H200 measurements of 2026-11. (That pairs take longer than larger clusters may
-// stand for something else about them.)
+// load, by a fit to H200 measurements of 2026-11.
 double cluster_start(const Sm90Cluster& cluster) {
-  const int blocks = cluster.rows * cluster.cols;
-  return blocks == 1 ? 0 : blocks == 2 ? 0.64e-6 : blocks == 4 ? 0.33e-6 : 0.25e-6;
+  return cluster.rows * cluster.cols == 1 ? 0 : 0.4e-6;
 }
 
-// In turns, products of k from 4096 on take so much longer than the model expects: H200, 2026-11.
+// In turns, products of k from 4096 on take so much longer than the model expects, and so do pairs
+// of blocks of 96 columns with any k: H200, 2026-11.
 constexpr double kTurnsShare = 0.97;
+constexpr double kPairOf96Share = 0.85;
+
+double main_loop_share(const Sm90Row& row) {
+  if (row.block.in_turns) return kTurnsShare;
+  const bool is_pair = row.cluster.rows * row.cluster.cols == 2;
+  return is_pair && row.block == kSm90Block128x96 ? kPairOf96Share : 1;
+}
 
 // What one block computes, in C's orientation, then what was done to it.
 std::string name_of_row(ElementType type, const TileConfig& tile) {
@@ -152,7 +158,7 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .needs_tma = true,
           .wins_at = row.wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
-          .speed = {.main_loop_share = row.block.in_turns ? kTurnsShare : 1,
+          .speed = {.main_loop_share = main_loop_share(row),
                     .launch_seconds = cluster_start(row.cluster)},
           .reads_in_place = false,
           .interleaves = false,

@@ -39,6 +39,19 @@ std::vector<int> choose_splits(const PlanRequest& request, const TileProfile& pr
   return splits;
 }
 
+// One wave or less loads alike in every order, but on a GPU neighbours start together, and lone
+// blocks that do share best along the grid's shorter side: 448x3456x6464 in 4x27 tiles of 128x128
+// takes 37 us instead of 49 on an H200, 2026-11, other long products of such grids 1 to 3 % less.
+// Clusters do not care. A swapped kernel walks the grid from its other side.
+TileOrderChoice order_within_wave(const PlanRequest& request, const TileConfig& tile,
+                                  const TileGrid& grid) {
+  const std::int32_t rows = tile.swap_operands ? grid.n : grid.m;
+  const std::int32_t cols = tile.swap_operands ? grid.m : grid.n;
+  const bool is_alone = tile.cluster_m * tile.cluster_n == 1;
+  if (request.machine.kind == MachineKind::cpu || !is_alone || rows >= cols || rows == 1) return {};
+  return {TileOrder::swizzle, rows};
+}
+
 }  // namespace
 
 std::string kernel_name(const TileCandidate& candidate) {
@@ -58,9 +71,12 @@ TileChoices enumerate_tiles(const PlanRequest& request) {
 TileOrderChoice choose_order(const PlanRequest& request, const TileProfile& profile,
                              const TileConfig& tile, int workers) {
   if (request.options.order) return *request.options.order;
-  // One wave or less shares alike in every order, up to the cache's own choice.
   const auto largest = std::ranges::max_element(profile.runs, {}, &RunProfile::tiles);
-  if (largest == profile.runs.end() || largest->grid.tiles() <= workers) return {};
+  if (largest == profile.runs.end()) return {};
+  if (profile.tiles <= workers && profile.runs.size() == 1 && largest->run.count == 1) {
+    return order_within_wave(request, tile, largest->grid);
+  }
+  if (largest->grid.tiles() <= workers) return {};
   constexpr std::array<int, 5> kBands = {1, 2, 4, 8, 16};
   TileOrderChoice best;
   double least = 0;

@@ -43,7 +43,7 @@ struct Loads {
 
 // Writing a partial tile into the workspace and making it visible, against reading one: H200,
 // 2026-11.
-constexpr double kPublishing = 1.67;
+constexpr double kPublishing = 1.5;
 
 double publish_seconds(const TileProfile& profile, const Machine& machine) {
   return machine.cost.split_seconds +
@@ -244,8 +244,8 @@ double memory_rate(const TileProfile& profile, const Machine& machine, std::int6
 
 // What runs that end anywhere within tiles take beside whole tiles and splits of them, on a GPU:
 // more code to fetch, longer ways to an item, and loads that nobody shares. H200, 2026-11.
-constexpr double kStreaming = 1.75e-6;
-constexpr double kStreamingPace = 0.015;
+constexpr double kStreaming = 2.2e-6;
+constexpr double kStreamingPace = 0.04;
 
 double streaming_extra(const Machine& machine, const Partition& partition, double streaming) {
   if (machine.kind == MachineKind::cpu || partition.stream_iterations == 0) return 0;
@@ -316,6 +316,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
   profile.runs.reserve(runs.size());
   const double footprint = footprint_bytes(runs, problem);
   profile.footprint_bytes = footprint;
+  const double all_seconds = peak_seconds(runs, problem, machine);
   for (const ShapeRun& run : runs) {
     const GroupExtent extent = make_extent(run.shape.m, run.shape.n, run.shape.k, tile.block_m,
                                            tile.block_n, tile.block_k, 0, 0);
@@ -325,14 +326,13 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
     each.grid = {extent.grid_m, extent.grid_n, extent.iterations};
     each.tiles = extent.tiles() * run.count;
     each.time = machine.kind == MachineKind::gpu
-                    ? time_on_gpu(run.shape, problem, machine, tile, kernel)
+                    ? time_on_gpu(run.shape, problem, machine, tile, kernel, all_seconds)
                     : time_on_cpu(run.shape, each.grid, problem, machine, tile, kernel, footprint);
     const std::int64_t iterations = each.tiles * each.grid.k;
     profile.bytes_in_flight =
         std::max(profile.bytes_in_flight, bytes_in_flight(run.shape, problem, tile));
     profile.tiles += each.tiles;
     profile.iterations += iterations;
-    profile.arithmetic_seconds += static_cast<double>(iterations) * each.time.arithmetic;
     profile.packing_seconds += static_cast<double>(iterations) * each.time.packing;
     profile.most_iterations = std::max<std::int64_t>(profile.most_iterations, each.grid.k);
     profile.runs.push_back(each);
@@ -369,7 +369,11 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
   p.cache_bytes = traffic.cache_bytes;
   p.launch = launch_seconds(profile, machine, capacity);
   p.copying = profile.copying_seconds;
-  p.arithmetic = profile.arithmetic_seconds / workers;
+  const double share = busy_share(profile, machine, partition);
+  for (const RunProfile& run : profile.runs) {
+    p.arithmetic +=
+        static_cast<double>(run.tiles) * run.grid.k * run.time.multiplying(share) / workers;
+  }
   p.packing = profile.packing_seconds / workers;
   p.items = loads.total / workers - p.arithmetic - p.packing;
   p.imbalance = busy - loads.total / workers;

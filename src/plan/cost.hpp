@@ -39,15 +39,14 @@ struct TileProfile {
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
   std::int64_t most_iterations = 1;  // of any tile
-  double arithmetic_seconds = 0;     // of all iterations, on one worker
-  double packing_seconds = 0;
-  double footprint_bytes = 0;       // all operands, each once
-  double partial_bytes = 0;         // of a tile of accumulators, as one block publishes it
-  double extra_launch_seconds = 0;  // the kernel's own
-  double copying_seconds = 0;       // operands, before the kernel starts
-  double bytes_in_flight = 0;       // of operands, that a block asks memory for at a time
-  int blocks_per_worker = 1;        // a cluster's
-  bool in_turns = false;            // a worker stores a tile while it multiplies the next
+  double packing_seconds = 0;        // of all iterations, on one worker
+  double footprint_bytes = 0;        // all operands, each once
+  double partial_bytes = 0;          // of a tile of accumulators, as one block publishes it
+  double extra_launch_seconds = 0;   // the kernel's own
+  double copying_seconds = 0;        // operands, before the kernel starts
+  double bytes_in_flight = 0;        // of operands, that a block asks memory for at a time
+  int blocks_per_worker = 1;         // a cluster's
+  bool in_turns = false;             // a worker stores a tile while it multiplies the next
 };
 
 // `kernel` may be null: a tile that no kernel is compiled for.

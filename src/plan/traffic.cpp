@@ -14,8 +14,8 @@ namespace {
 constexpr double kUsableCache = 0.7;
 
 // A GPU's cache that serves every request by itself, against what the model takes for its memory's
-// rate, beside what streaming takes anyway (cost.cpp). H200, 2026-11: 5.6 and 4.3 TB/s.
-constexpr double kScattered = 4.3 / 5.6;
+// rate, beside what streaming takes anyway (cost.cpp). H200, 2026-11: 5.7 and 4.3 TB/s.
+constexpr double kScattered = 4.3 / 5.7;
 
 }  // namespace
 

@@ -135,6 +135,24 @@ double packing(const Block& block, const Machine& machine, double footprint, boo
   return (a_bytes + b_bytes) * per_byte;
 }
 
+// The power limit lowers the clock in the course of tens of microseconds, and the less the fewer
+// SMs are busy: arithmetic is faster by the first where a product ends at once, by the second on a
+// machine that is idle but for one worker. H200, 2026-11: 1.98 GHz at first, 1.83 by the data
+// sheet, less in an 8192^3 product.
+constexpr double kShortGain = 0.15;
+constexpr double kShort = 40e-6;
+constexpr double kIdleGain = 0.1;
+
+// What an iteration's loads take longer in a cluster, whose blocks wait for one another at every
+// stage; arithmetic that takes longer hides it. (A pair's two SMs also share a way to the cache,
+// larger clusters ask for less.) H200, 2026-11.
+constexpr double kPairLoading = 40e-9;
+constexpr double kClusterLoading = 6e-9;
+
+double cluster_loading(int blocks) {
+  return blocks == 1 ? 0 : blocks == 2 ? kPairLoading : kClusterLoading;
+}
+
 constexpr double kHalfLines = 1.57;
 
 // What a GPU's cache has to deliver for a byte of an operand whose rows start at such multiples of
@@ -145,16 +163,16 @@ double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent)
   const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
   if (layout.alignment >= 128 || !suits_tma(layout)) return boxes;
   if (layout.alignment >= 64) return 1.61 * boxes;
-  return (layout.alignment >= 32 ? 1.73 : 2.19) * boxes;
+  return (layout.alignment >= 32 ? 1.9 : 2.3) * boxes;
 }
 
 // What the cache sends to all workers together, as a share of what each of them can receive alone:
 // blocks that a cluster multicasts are sent once and received by each.
-constexpr double kSharedOutput = 0.84;
+constexpr double kSharedOutput = 0.86;
 
 // A block of threads asks for a line in so much of the time in which it receives one, whoever else
 // is busy.
-constexpr double kAskingForLines = 0.78;
+constexpr double kAskingForLines = 0.75;
 
 // A byte of C takes so much longer to leave than one of A or B to arrive: nothing overlaps with it.
 constexpr double kStoring = 2.26;
@@ -222,10 +240,20 @@ double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem
   return bytes;
 }
 
+double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
+                    const Machine& machine) {
+  double flops = 0;
+  for (const ShapeRun& run : runs) {
+    flops += 2.0 * run.count * static_cast<double>(run.shape.m) * static_cast<double>(run.shape.n) *
+             static_cast<double>(run.shape.k);
+  }
+  return flops / (machine.peak(problem.types.a) * machine.workers);
+}
+
 // A GPU's tile always computes all of itself: rows and columns beyond the edge are zeros that cost
 // the same. A cluster's blocks work side by side on their shares.
 WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
-                       const TileConfig& tile, const KernelEntry* kernel) {
+                       const TileConfig& tile, const KernelEntry* kernel, double all_seconds) {
   const KernelSpeed speed = speed_of(kernel);
   const double blocks = tile.cluster_m * tile.cluster_n;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
@@ -234,13 +262,16 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
   const double c_bytes = static_cast<double>(tile.block_m) * tile.block_n *
                          size_of(problem.types.c) * (problem.beta != 0 ? 2 : 1);
   WorkerTime time;
-  time.arithmetic = flops_per_iteration(tile) / rate;
+  time.arithmetic =
+      flops_per_iteration(tile) / (rate * (1 + kShortGain * kShort / (kShort + all_seconds)));
+  time.idle_gain = kIdleGain;
   const bool copies = kernel != nullptr && !kernel->needs_tma;
   const double asked = weighted_bytes(tile, problem, lines_per_byte) / blocks;
   time.loading = copies ? weighted_bytes(tile, problem, copies_per_byte) / cache_rate
                         : std::max(received_bytes(tile, problem.types), kAskingForLines * asked) /
                                   worker_cache_rate(machine) +
-                              kLineOutside * lines_outside(shape, problem, tile);
+                              kLineOutside * lines_outside(shape, problem, tile) +
+                              cluster_loading(tile.cluster_m * tile.cluster_n);
   time.shared_loading = asked * blocks / (kSharedOutput * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = kStoring * c_bytes / cache_rate + speed.tile_seconds;

@@ -22,9 +22,15 @@ struct WorkerTime {
   double shared_loading = 0;  // likewise, with all workers loading
   double finish = 0;          // writing one tile of C
 
+  double idle_gain = 0;  // how much faster it multiplies alone than with all workers
+
+  double multiplying(double busy_share) const {
+    return arithmetic / (1 + idle_gain * (1 - busy_share));
+  }
   // One MAC iteration while this share of all workers is busy. Loads run beside the arithmetic.
   double iteration(double busy_share) const {
-    return std::max({arithmetic + packing, loading, shared_loading * busy_share}) + other;
+    return std::max({multiplying(busy_share) + packing, loading, shared_loading * busy_share}) +
+           other;
   }
 };
 
@@ -34,9 +40,14 @@ double worker_cache_rate(const Machine& machine);
 // What all operands take, each once.
 double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem);
 
-// `kernel` may be null: a tile that no kernel is compiled for.
+// What all products multiply, on all of a machine's workers at their peak rate.
+double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
+                    const Machine& machine);
+
+// `kernel` may be null: a tile that no kernel is compiled for. `all_seconds` is the whole problem's
+// peak_seconds: short products run at higher clocks.
 WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
-                       const TileConfig& tile, const KernelEntry* kernel);
+                       const TileConfig& tile, const KernelEntry* kernel, double all_seconds);
 
 // `all_bytes` is the whole problem's footprint: operands that fit L2 are packed from there.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
