@@ -32,44 +32,26 @@ struct Sm90Kernel {
 // nullptr where none is compiled.
 const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block);
 
-// One function for each file of sm90/.
-Sm90Kernel sm90_bf16_128x256();
-Sm90Kernel sm90_bf16_128x224();
-Sm90Kernel sm90_bf16_128x192();
-Sm90Kernel sm90_bf16_128x160();
-Sm90Kernel sm90_bf16_128x128();
-Sm90Kernel sm90_bf16_128x128_turns();
-Sm90Kernel sm90_bf16_128x96();
-Sm90Kernel sm90_bf16_128x64();
-Sm90Kernel sm90_bf16_128x32();
-Sm90Kernel sm90_bf16_128x16();
-Sm90Kernel sm90_bf16_64x192();
-Sm90Kernel sm90_bf16_64x64();
-Sm90Kernel sm90_bf16_64x32();
-Sm90Kernel sm90_f16_128x256();
-Sm90Kernel sm90_f16_128x224();
-Sm90Kernel sm90_f16_128x192();
-Sm90Kernel sm90_f16_128x160();
-Sm90Kernel sm90_f16_128x128();
-Sm90Kernel sm90_f16_128x128_turns();
-Sm90Kernel sm90_f16_128x96();
-Sm90Kernel sm90_f16_128x64();
-Sm90Kernel sm90_f16_128x32();
-Sm90Kernel sm90_f16_128x16();
-Sm90Kernel sm90_f16_64x192();
-Sm90Kernel sm90_f16_64x64();
-Sm90Kernel sm90_f16_64x32();
+// One function for each file of sm90/; the input is bf16 or f16.
+Sm90Kernel sm90_128x256(ElementType input);
+Sm90Kernel sm90_128x224(ElementType input);
+Sm90Kernel sm90_128x192(ElementType input);
+Sm90Kernel sm90_128x160(ElementType input);
+Sm90Kernel sm90_128x128(ElementType input);
+Sm90Kernel sm90_128x128_turns(ElementType input);
+Sm90Kernel sm90_128x96(ElementType input);
+Sm90Kernel sm90_128x64(ElementType input);
+Sm90Kernel sm90_128x32(ElementType input);
+Sm90Kernel sm90_128x16(ElementType input);
+Sm90Kernel sm90_64x192(ElementType input);
+Sm90Kernel sm90_64x64(ElementType input);
+Sm90Kernel sm90_64x32(ElementType input);
 
 // The functions for groups alone, of the blocks that have them.
-Sm90Kernel sm90_bf16_128x256_groups();
-Sm90Kernel sm90_f16_128x256_groups();
-Sm90Kernel sm90_bf16_128x192_groups();
-Sm90Kernel sm90_f16_128x192_groups();
-Sm90Kernel sm90_bf16_128x128_groups();
-Sm90Kernel sm90_f16_128x128_groups();
-Sm90Kernel sm90_bf16_128x64_groups();
-Sm90Kernel sm90_f16_128x64_groups();
-Sm90Kernel sm90_bf16_128x256_gated();
-Sm90Kernel sm90_f16_128x256_gated();
+Sm90Kernel sm90_128x256_groups(ElementType input);
+Sm90Kernel sm90_128x192_groups(ElementType input);
+Sm90Kernel sm90_128x128_groups(ElementType input);
+Sm90Kernel sm90_128x64_groups(ElementType input);
+Sm90Kernel sm90_128x256_gated(ElementType input);
 
 }  // namespace tessera::cuda

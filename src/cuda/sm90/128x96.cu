@@ -1,0 +1,15 @@
+#include "cuda/sm90_instance.cuh"
+
+namespace tessera::cuda {
+
+template <ElementType kType>
+struct Sm90Row_128x96 {
+  static constexpr ElementType kInput = kType;
+  static constexpr Sm90Block kBlock = kSm90Block128x96;
+};
+
+Sm90Kernel sm90_128x96(ElementType input) {
+  return sm90_instance<Sm90Row_128x96>(input);
+}
+
+}  // namespace tessera::cuda
