@@ -244,8 +244,8 @@ double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
                     const Machine& machine) {
   double flops = 0;
   for (const ShapeRun& run : runs) {
-    flops += 2.0 * run.count * static_cast<double>(run.shape.m) * static_cast<double>(run.shape.n) *
-             static_cast<double>(run.shape.k);
+    flops += 2.0 * static_cast<double>(run.count) * static_cast<double>(run.shape.m) *
+             static_cast<double>(run.shape.n) * static_cast<double>(run.shape.k);
   }
   return flops / (machine.peak(problem.types.a) * machine.workers);
 }
