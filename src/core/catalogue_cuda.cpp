@@ -128,7 +128,7 @@ double cluster_start(const Sm90Cluster& cluster) {
 // In turns, products of k from 4096 on take so much longer than the model expects, and so do pairs
 // of blocks of 96 columns with any k: H200, 2026-11.
 constexpr double kTurnsShare = 0.97;
-constexpr double kPairOf96Share = 0.85;
+constexpr double kPairOf96Share = 0.75;
 
 double main_loop_share(const Sm90Row& row) {
   if (row.block.in_turns) return kTurnsShare;
