@@ -57,6 +57,19 @@ double mean_addition_seconds(const TileProfile& profile, const Machine& machine,
          profile.partial_bytes;
 }
 
+// Whether a worker stores one tile while it multiplies the next. Seen of whole tiles alone: pieces
+// also wait for each other's partials.
+bool overlaps(const TileProfile& profile, const Partition& partition) {
+  return profile.in_turns && partition.splits == 1 && partition.stream_iterations == 0;
+}
+
+// What a unit of `seconds`, of which it multiplies for `multiplying`, adds to those before it.
+double pace_of(const RunProfile& run, double seconds, double multiplying, bool overlaps,
+               double share) {
+  if (!overlaps) return seconds;
+  return std::max({multiplying, seconds / 2, run.time.shared_storing * share});
+}
+
 // Whole tiles or splits of them, dealt round robin. The last piece of a tile to arrive finishes it;
 // the others' shares of that are in fixup_seconds.
 void deal_units(const TileProfile& profile, const Machine& machine, const Partition& partition,
@@ -65,9 +78,6 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
   std::int64_t skip = partition.stream_tiles;
   std::int64_t next = 0;  // the worker whose turn it is
   double everyone = 0;
-  // Seen of whole tiles alone: pieces also wait for each other's partials.
-  const bool overlaps =
-      profile.in_turns && partition.splits == 1 && partition.stream_iterations == 0;
   double last = 0;  // of a worker's units in turns: what no other hides
   for (const RunProfile& run : profile.runs) {
     const std::int64_t in_stream = std::min(skip, run.tiles);
@@ -80,10 +90,10 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
     const double publish = pieces > 1 ? publish_seconds(profile, machine) +
                                             mean_addition_seconds(profile, machine, pieces)
                                       : 0;
-    const double unit = machine.cost.tile_seconds + depth * run.time.iteration(share) + publish +
-                        run.time.finish / static_cast<double>(pieces);
     const double multiplying = depth * run.time.iteration(share);
-    const double pace = overlaps ? std::max(multiplying, unit / 2) : unit;
+    const double unit = machine.cost.tile_seconds + multiplying + publish +
+                        run.time.finish / static_cast<double>(pieces);
+    const double pace = pace_of(run, unit, multiplying, overlaps(profile, partition), share);
     last = std::max(last, unit - pace);
     const std::int64_t rounds = units / workers;
     everyone += static_cast<double>(rounds) * pace;
@@ -391,8 +401,10 @@ double least_seconds(const TileProfile& profile, const Machine& machine, const S
   double work = 0;
   for (const RunProfile& run : profile.runs) {
     if (run.grid.k == 0) continue;
+    const double multiplying = run.grid.k * run.time.iteration(share);
+    const double unit = machine.cost.tile_seconds + multiplying + run.time.finish;
     work += static_cast<double>(run.tiles) *
-            (machine.cost.tile_seconds + run.grid.k * run.time.iteration(share) + run.time.finish);
+            pace_of(run, unit, multiplying, overlaps(profile, partition), share);
   }
   const std::int64_t workers = workers_at_once(profile, machine, schedule);
   return launch_seconds(profile, machine, workers) + profile.copying_seconds +

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -162,6 +163,19 @@ TEST(Planner, TilesInTurnsHideAllButTheLastOnesEnd) {
   constexpr const char* kTurns = "sm90_bf16_128x128x64_turns";
   EXPECT_GE(seconds(1, kTurns) * (1 + 1e-9), seconds(1, kShared));
   EXPECT_LT(seconds(8, kTurns), seconds(8, kShared));
+}
+
+// The search leaves out what cannot win by a bound that has to know of the overlap.
+TEST(Planner, TilesInTurnsAreFoundWithoutTheOthersToo) {
+  const Machine machine = machine_by_name("h200");
+  for (const auto& [m, n, k] : {std::array{5760, 5376, 256}, std::array{5248, 2304, 512}}) {
+    const Problem problem = dense_problem({m, n, k}, gemm_types_for(ElementType::bf16));
+    PlanOptions options;
+    const Plan alone = make_plan(problem, machine, options);
+    options.keep_others = true;
+    EXPECT_EQ(alone.kernel, make_plan(problem, machine, options).kernel);
+    EXPECT_TRUE(alone.kernel.find("turns") != std::string::npos) << alone.kernel;
+  }
 }
 
 TEST(Planner, MisalignedOperandsAreCopiedWhereThatPaysAndTheReasonSaysSo) {

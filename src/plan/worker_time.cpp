@@ -17,7 +17,8 @@ constexpr double kExposedAccumulation = 0.3;
 // fetched ahead. Zen 4: 20 against 45 ps/byte, 2026-11.
 constexpr double kPackingFromL2 = 0.45;
 
-// Rows of A that lie along k are not transposed, but copied or read in place (cpu/tile_run.hpp).
+// Rows of A that lie along k are not transposed, but copied or read in place (cpu/tile_run.hpp);
+// the narrow register tiles of AVX2, which transpose them, take the same here.
 constexpr double kCopyingRows = 0.5;
 
 // A byte of B read in place against one packed from memory: the first strip of rows waits for it,
@@ -174,6 +175,10 @@ constexpr double kSharedOutput = 0.86;
 // is busy.
 constexpr double kAskingForLines = 0.75;
 
+// Memory is written at so much of the rate at which it is copied, which counts both ways: tiles in
+// turns whose sums are short take as long as that, H200, 2026-11.
+constexpr double kWriting = 0.5;
+
 // A byte of C takes so much longer to leave than one of A or B to arrive: nothing overlaps with it.
 constexpr double kStoring = 2.26;
 
@@ -259,8 +264,8 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
                       speed.main_loop_share;
   const double cache_rate = worker_cache_rate(machine) * blocks;
-  const double c_bytes = static_cast<double>(tile.block_m) * tile.block_n *
-                         size_of(problem.types.c) * (problem.beta != 0 ? 2 : 1);
+  const double stored = static_cast<double>(tile.block_m) * tile.block_n * size_of(problem.types.c);
+  const double c_bytes = stored * (problem.beta != 0 ? 2 : 1);
   WorkerTime time;
   time.arithmetic =
       flops_per_iteration(tile) / (rate * (1 + kShortGain * kShort / (kShort + all_seconds)));
@@ -275,6 +280,8 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
   time.shared_loading = asked * blocks / (kSharedOutput * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = kStoring * c_bytes / cache_rate + speed.tile_seconds;
+  time.shared_storing =
+      stored * machine.workers / blocks / (kWriting * machine.memory_bytes_per_second);
   return time;
 }
 

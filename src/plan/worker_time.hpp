@@ -20,7 +20,8 @@ struct WorkerTime {
   double other = 0;       // ... and what comes on top of either
   double loading = 0;     // its blocks from the cache, with nobody else there (GPU)
   double shared_loading = 0;  // likewise, with all workers loading
-  double finish = 0;          // writing one tile of C
+  double finish = 0;          // writing one tile of C ...
+  double shared_storing = 0;  // ... and its way to memory, with all workers storing (GPU)
 
   double idle_gain = 0;  // how much faster it multiplies alone than with all workers
 
