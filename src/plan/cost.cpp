@@ -218,6 +218,11 @@ RegionBytes region_bytes(const TileProfile& profile, const Machine& machine,
   return {streamed * stream, (1 - streamed) * traffic.memory_bytes};
 }
 
+// What each level of a GPU's tree of additions but the first takes besides: H200, 2026-11, the
+// median of 415 pairs of plans that differ in nothing but 4 to 8 or 9 to 64 pieces of k is 1.2 to
+// 1.9 us, whatever the tile.
+constexpr double kHigherLevel = 1.2e-6;
+
 double fixup_seconds(const TileProfile& profile, const Machine& machine,
                      const Partition& partition) {
   const std::int64_t peers = peers_in(profile, partition);
@@ -225,7 +230,8 @@ double fixup_seconds(const TileProfile& profile, const Machine& machine,
   const FixupPath path = fixup_path(peers);
   double finish = 0;
   for (const RunProfile& run : profile.runs) finish = std::max(finish, run.time.finish);
-  return path.levels * machine.cost.split_seconds +
+  const double higher = machine.kind == MachineKind::gpu ? kHigherLevel : 0;
+  return path.levels * machine.cost.split_seconds + (path.levels - 1) * higher +
          path.additions * machine.cost.peer_seconds_per_byte * profile.partial_bytes +
          finish * (1 - 1 / static_cast<double>(peers));
 }
