@@ -73,7 +73,7 @@ struct Sm90Header {
   std::int64_t iterations = 0;
   Partition partition;
   EpilogueArguments epilogue;
-  // Every consumer warpgroup of the cluster keeps slots and counters of its own, this far apart.
+  // Slots and counters of the warpgroups that share a cluster's tile lie this far apart.
   FixupSpace fixup;
   std::int64_t fixup_part_bytes = 0;
   std::int64_t fixup_part_counters = 0;

@@ -46,8 +46,8 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kConfig.sums_per_thread() <= 64 ? 16 : 4;
-  constexpr int kTurnBarrier = 4;
-  constexpr bool kReadsSlotsAnew = !(kIsGrouped && kColumns == 192);  // likewise
+  constexpr int kTurnBarrier = 4;  // and 5, a warpgroup each; 0 to 3 are taken
+  constexpr bool kReadsSlotsAnew = !(kIsGrouped && kColumns == 192);  // as registers allow
   SharedStorage<kConfig>& shared = block.shared;
   const Sm90Header& header = shared.header;
   const int blocks = block.blocks;
