@@ -58,7 +58,7 @@ bool rows_keep_apart(const ConstMatrixView& a, const KernelCode& code) {
 // with all of a block at a time, and 57 with 8.
 std::int64_t streamed_depth(std::int64_t rows, const KernelCode& code) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
-  if (code.stream_steps > 0) return code.stream_steps;
+  if (rows <= code.stream_rows) return code.stream_steps;
   if (rows <= 4) return 8;
   if (rows <= 16) return code.interleaves ? 256 : 16;
   return kWhole;

@@ -138,7 +138,9 @@ struct KernelCode {
   bool keeps_rows = false;       // A's rows along k are read in place or copied, if B is packed
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool multiplies_dots = false;  // reads both in place where both lie along k
-  int stream_steps = 0;          // of k, for which B in place comes as streams (streams.hpp)
+  // Up to so many rows of A multiply a large B in place as streams (streams.hpp), so deep.
+  std::int64_t stream_rows = 0;
+  int stream_steps = 0;
   ElementType accumulator = ElementType::f32;
   // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.
   const KernelCode* turned = nullptr;

@@ -125,7 +125,10 @@ struct Code {
     code.reads_in_place = kInPlace;
     code.keeps_rows = kInPlace && !kShortSteps<MR, NV>;
     code.interleaves = kInterleaves;
-    if (kInPlace && kShortSteps<MR, NV>) code.stream_steps = kStreamSteps;
+    if (kInPlace) {
+      code.stream_rows = kMostStreamed<MR, NV>;
+      code.stream_steps = kStreamSteps;
+    }
     code.multiplies_dots = kDots;
     code.accumulator = accumulator_type<typename Ops::Acc>();
     code.turned = turned;

@@ -1,6 +1,7 @@
 // A large B in place for few rows of C: four rows of B side by side, as long streams, against up to
 // four rows of A. Narrow register tiles this shallow are over before microkernel.hpp has set one
 // up; here a loop over columns is all there is, and what C's other rows need of B is still near.
+// A single row of C comes this way with every instruction set.
 // AVX2 on Zen 3, f32, n = k = 4096, 2026-11, GFLOP/s with this, with register tiles eight steps
 // deep, and with B packed: m = 2 18, 12, 8; 4 28, 15, 16; 8 34, 22, 32; 12 42, 22, 50.
 //
@@ -117,8 +118,9 @@ void gather_rows(const BlockOperand& a, std::int64_t first, std::int64_t rows,
 }
 
 // Whether the block is one for multiply_streams.
-inline bool is_streamed(const BlockTask& task) {
-  return task.b.in_place && task.depth == kStreamSteps && task.sum != nullptr;
+inline bool is_streamed(const BlockTask& task, std::int64_t most_rows) {
+  return task.b.in_place && task.depth == kStreamSteps && task.rows <= most_rows &&
+         task.sum != nullptr;
 }
 
 // Multiplies the columns that fill register tiles, and returns their number.
