@@ -96,8 +96,8 @@ struct CudaBenchmark::State {
   // Every candidate of the planner, but for those that the model takes for far slower than the
   // chosen one. Each runs once; who comes near the fastest runs again, and the best of those once
   // more against the choice. What an SM still has of a kernel's code saves up to 4 us of a small
-  // product, so that candidates take turns, eight at a time, and the peer's kernel runs ahead of
-  // every timed run: all start as cold as in the race against it.
+  // product, so that candidates take turns, eight at a time, and each itself and the peer's kernel
+  // run ahead of every timed run: all start as cold as in the race against it.
   void sweep(CudaCaseResult& result, const Contestant& ours, const std::vector<Operands>& groups) {
     const std::vector<Plan> plans = plans_to_sweep(result.plan);
     if (plans.empty()) return;

@@ -45,7 +45,10 @@ std::vector<Sample> Stopwatch::race(const std::vector<Contestant>& contestants, 
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t c = repeat % 2 == 0 ? i : count - 1 - i;
-      if (before) before(stream_);
+      if (before) {
+        contestants[c].run(stream_);
+        before(stream_);
+      }
       if (flush_.size() > 0) flush_cache(flush_, stream_);
       cuda::check(cudaEventRecord(events_[next], stream_), "recording an event");
       contestants[c].run(stream_);

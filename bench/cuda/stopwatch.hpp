@@ -44,8 +44,9 @@ class Stopwatch {
 
   cudaStream_t stream() const { return stream_; }
 
-  // One sample per contestant, after one untimed run each. `before`, where there is one, runs
-  // untimed ahead of every timed run and its flush: it leaves other code on the SMs.
+  // One sample per contestant, after one untimed run each. Where there is a `before`, the
+  // contestant and then this run untimed ahead of every timed run and its flush: whatever the
+  // contestant stands beside, its own code is on the SMs, and other code on top of it.
   std::vector<Sample> race(const std::vector<Contestant>& contestants, int repeats,
                            const std::function<void(cudaStream_t)>& before = {});
 
