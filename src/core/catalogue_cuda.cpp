@@ -125,13 +125,10 @@ double cluster_start(const Sm90Cluster& cluster) {
   return cluster.rows * cluster.cols == 1 ? 0 : 0.4e-6;
 }
 
-// In turns, products of k from 4096 on take so much longer than the model expects, and so do pairs
-// of blocks of 96 columns with any k: H200, 2026-11.
-constexpr double kTurnsShare = 0.97;
+// Pairs of blocks of 96 columns take so much longer than the model expects: H200, 2026-11.
 constexpr double kPairOf96Share = 0.75;
 
 double main_loop_share(const Sm90Row& row) {
-  if (row.block.in_turns) return kTurnsShare;
   const bool is_pair = row.cluster.rows * row.cluster.cols == 2;
   return is_pair && row.block == kSm90Block128x96 ? kPairOf96Share : 1;
 }

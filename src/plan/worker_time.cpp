@@ -163,7 +163,6 @@ constexpr double kHalfLines = 1.57;
 double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent) {
   const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
   if (layout.alignment >= 128 || !suits_tma(layout)) return boxes;
-  if (layout.alignment >= 64) return 1.61 * boxes;
   return (layout.alignment >= 32 ? 1.9 : 2.3) * boxes;
 }
 
