@@ -54,12 +54,14 @@ constexpr TileConfig sm90_tile(const Sm90Block& block, const Sm90Cluster& cluste
           .swap_operands = swapped};
 }
 
+constexpr int rows_of_block(const TileConfig& tile) {
+  return tile.swap_operands ? tile.block_n / tile.cluster_n : tile.block_m / tile.cluster_m;
+}
+
 // Whether two warpgroups take tiles of this kind in turns: fewer share one than it has strips of 64
 // rows.
 constexpr bool takes_turns(const TileConfig& tile) {
-  const int rows =
-      tile.swap_operands ? tile.block_n / tile.cluster_n : tile.block_m / tile.cluster_m;
-  return tile.warpgroups > 0 && tile.warpgroups < rows / 64;
+  return tile.warpgroups > 0 && tile.warpgroups < rows_of_block(tile) / 64;
 }
 
 // The block and the cluster of a tile that sm90_tile made.
@@ -69,9 +71,8 @@ constexpr Sm90Cluster sm90_cluster(const TileConfig& tile) {
 }
 constexpr Sm90Block sm90_block(const TileConfig& tile) {
   const Sm90Cluster cluster = sm90_cluster(tile);
-  const int rows = (tile.swap_operands ? tile.block_n : tile.block_m) / cluster.rows;
   const int cols = (tile.swap_operands ? tile.block_m : tile.block_n) / cluster.cols;
-  return {rows, cols, tile.stages, takes_turns(tile)};
+  return {rows_of_block(tile), cols, tile.stages, takes_turns(tile)};
 }
 
 }  // namespace tessera
