@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   // The block can do nothing before its first load, whose code therefore comes first.
   if (warp == kLoaderOfA) [[likely]] {
     if (ptx::elect_one()) {
-      shared.initialize_barriers(block.blocks, arguments.header.trace.blocks != nullptr);
+      const bool is_traced = !kConfig.is_plain && arguments.header.trace.blocks != nullptr;
+      shared.initialize_barriers(block.blocks, is_traced);
     }
     __syncwarp();
     block.arrive_at_cluster();
@@ -121,13 +122,15 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         ptx::wait_for_previous_kernel();
         ptx::let_next_kernel_start();
       }
-      if (warp == kDispatcher) {
-        if (ptx::elect_one()) dispatch(block, -1);
-      } else if (warp == kRecorder) {
-        if (shared.header.trace.blocks != nullptr && ptx::elect_one()) record();
-      } else if (warp < kLoaderOfA) {
+      if (warp < kLoaderOfA) {
         if constexpr (kMovesRegisters) ptx::take_registers_up_to<kMultiplyRegisters>();
         multiply(block);
+      } else if constexpr (!kConfig.is_plain) {
+        if (warp == kDispatcher) {
+          if (ptx::elect_one()) dispatch(block, -1);
+        } else {
+          if (shared.header.trace.blocks != nullptr && ptx::elect_one()) record();
+        }
       }
     }
   }

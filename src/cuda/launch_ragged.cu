@@ -254,7 +254,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   Sm90Launch launch = resolve(plan);
   // Tiles of a single block that is not turned cost alike.
   launch.config.is_grouped =
-      launch.kernel.has_groups() && (launch.transposed || launch.cluster.cols > 1);
+      launch.kernel.has(Sm90Purpose::groups) && (launch.transposed || launch.cluster.cols > 1);
   launch.config.is_gated = groups.up.base != nullptr;
   launch.tile.block_m = launch.tile.block_m / launch.config.block.rows * launch.config.c_rows();
   const Problem& problem = plan.problem;

@@ -124,10 +124,12 @@ struct SharedStorage {
       ::cuda::ptx::mbarrier_init(&stage_full[s], kLoaders);
       ::cuda::ptx::mbarrier_init(&stage_empty[s], multipliers * blocks);
     }
+    if constexpr (!kConfig.is_plain) {
 #pragma unroll
-    for (int s = 0; s < kDispatchDepth; ++s) {
-      ::cuda::ptx::mbarrier_init(&item_full[s], 1);
-      ::cuda::ptx::mbarrier_init(&item_empty[s], kLoaders + kConfig.warps() + recorders);
+      for (int s = 0; s < kDispatchDepth; ++s) {
+        ::cuda::ptx::mbarrier_init(&item_full[s], 1);
+        ::cuda::ptx::mbarrier_init(&item_empty[s], kLoaders + kConfig.warps() + recorders);
+      }
     }
     if constexpr (kConfig.is_grouped) {
       ::cuda::ptx::mbarrier_init(&claim_wanted, 1);
@@ -234,9 +236,39 @@ class AnnouncedItems {
   Storage& shared_;
 };
 
-template <class Storage>
-__device__ inline AnnouncedItems<Storage> items_for_warp(Storage& shared) {
-  return AnnouncedItems<Storage>(shared);
-}
+// A worker's items in a plain kernel, where everyone finds them by itself. `header` may be the
+// kernel's parameter or its copy.
+class OwnItems {
+ public:
+  __device__ OwnItems(const Sm90Header& header, std::int32_t worker)
+      : header_(header), worker_(worker) {}
+
+  struct End {};
+  class Iterator {
+   public:
+    __device__ Iterator(const Sm90Header& header, std::int32_t worker)
+        : header_(header), unit_(static_cast<std::uint32_t>(worker)) {}
+    __device__ WorkItem operator*() const { return header_.units.of(unit_); }
+    __device__ Iterator& operator++() {
+      unit_ += static_cast<std::uint32_t>(header_.partition.workers);
+      ++passed_;
+      return *this;
+    }
+    __device__ std::uint32_t passed() const { return passed_; }
+    __device__ bool operator!=(End) const { return unit_ < header_.units.count; }
+
+   private:
+    const Sm90Header& header_;
+    std::uint32_t unit_;
+    std::uint32_t passed_ = 0;
+  };
+
+  __device__ Iterator begin() const { return {header_, worker_}; }
+  __device__ End end() const { return {}; }
+
+ private:
+  const Sm90Header& header_;
+  std::int32_t worker_;
+};
 
 }  // namespace tessera::cuda

@@ -47,6 +47,7 @@ struct BlockContext {
     constexpr int kColumns = kConfig.block.cols;
     const int tile = item.tile_n * from.shares.cluster_cols + PlaceInCluster::of(from.shares).col;
     Columns columns{tile * kColumns, kColumns};
+    if constexpr (kConfig.is_plain) return {arguments.maps, from.operands, columns, true, true};
     if (from.tasks == nullptr) {
       return {arguments.maps, from.operands, columns, from.multiplies, from.store_by_tma};
     }
@@ -102,7 +103,7 @@ struct BlockContext {
 
   // Tensor maps in global memory were written through another proxy than the one that reads them.
   __device__ void see_tensor_map(const CUtensorMap& map) const {
-    if (arguments.header.tasks != nullptr) {
+    if (!kConfig.is_plain && arguments.header.tasks != nullptr) {
       ::cuda::ptx::fence_proxy_tensormap_generic(::cuda::ptx::sem_acquire, ::cuda::ptx::scope_gpu,
                                                  &map, ::cuda::ptx::n32_t<128>{});
     }

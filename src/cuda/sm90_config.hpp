@@ -74,6 +74,10 @@ struct OperandTile {
   }
 };
 
+// What a kernel is compiled for (Sm90Config).
+enum class Sm90Purpose { any, plain, groups, gated_pairs };
+inline constexpr int kSm90Purposes = 4;
+
 struct Sm90Config {
   ElementType input = ElementType::bf16;
   Sm90Block block;
@@ -85,6 +89,17 @@ struct Sm90Config {
   // Besides, for the gated pair: the first warpgroup multiplies by the gate, the second by up, 64
   // rows of C's weights each.
   bool is_gated = false;
+  // For one product whose items the host has prepared (UnitItems) and whose C = alpha·A·B leaves by
+  // TMA in the input's type, without a trace: every role finds its items by itself, and all else is
+  // left out, for a kernel whose code is not in the caches waits for each line of it.
+  bool is_plain = false;
+
+  constexpr Sm90Purpose purpose() const {
+    return is_gated     ? Sm90Purpose::gated_pairs
+           : is_grouped ? Sm90Purpose::groups
+           : is_plain   ? Sm90Purpose::plain
+                        : Sm90Purpose::any;
+  }
 
   // Of C, which a block's tile covers.
   constexpr int c_rows() const { return is_gated ? kWarpgroupRows : block.rows; }

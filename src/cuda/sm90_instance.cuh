@@ -7,28 +7,30 @@
 
 namespace tessera::cuda {
 
-template <class Row, bool kAKContiguous, bool kBKContiguous, bool kIsGrouped = false,
-          bool kIsGated = false>
+template <class Row, bool kAKContiguous, bool kBKContiguous, Sm90Purpose kPurpose>
 struct Sm90Variant {
-  static constexpr Sm90Config kConfig{Row::kInput,   Row::kBlock, kAKContiguous,
-                                      kBKContiguous, kIsGrouped,  kIsGated};
+  static constexpr bool kIsGated = kPurpose == Sm90Purpose::gated_pairs;
+  static constexpr Sm90Config kConfig{.input = Row::kInput,
+                                      .block = Row::kBlock,
+                                      .a_k_contiguous = kAKContiguous,
+                                      .b_k_contiguous = kBKContiguous,
+                                      .is_grouped = kPurpose == Sm90Purpose::groups || kIsGated,
+                                      .is_gated = kIsGated,
+                                      .is_plain = kPurpose == Sm90Purpose::plain};
 };
 
 namespace sm90_detail {
 
-template <class Row, bool kIsGrouped, bool kIsGated>
+template <class Row, Sm90Purpose kPurpose>
 Sm90Kernel instance() {
-  constexpr Sm90Config kConfig = Sm90Variant<Row, true, true, kIsGrouped, kIsGated>::kConfig;
+  constexpr Sm90Config kConfig = Sm90Variant<Row, true, true, kPurpose>::kConfig;
   Sm90Kernel kernel{.input = kConfig.input,
                     .block = kConfig.block,
                     .threads = kConfig.threads(),
                     .shared_bytes = sizeof(SharedStorage<kConfig>)};
-  auto& functions = kIsGated     ? kernel.gated_functions
-                    : kIsGrouped ? kernel.grouped_functions
-                                 : kernel.functions;
   const auto keep = [&]<bool kA, bool kB>() {
-    functions[kA][kB] =
-        reinterpret_cast<const void*>(&sm90_kernel<Sm90Variant<Row, kA, kB, kIsGrouped, kIsGated>>);
+    kernel.functions[static_cast<int>(kPurpose)][kA][kB] =
+        reinterpret_cast<const void*>(&sm90_kernel<Sm90Variant<Row, kA, kB, kPurpose>>);
   };
   keep.template operator()<false, false>();
   keep.template operator()<false, true>();
@@ -38,29 +40,30 @@ Sm90Kernel instance() {
 }
 
 // Both types are compiled in one file, for its headers take as long as one of them.
-template <template <ElementType> class Row, bool kIsGrouped, bool kIsGated>
+template <template <ElementType> class Row, Sm90Purpose kPurpose>
 Sm90Kernel instance_of(ElementType input) {
-  return input == ElementType::bf16 ? instance<Row<ElementType::bf16>, kIsGrouped, kIsGated>()
-                                    : instance<Row<ElementType::f16>, kIsGrouped, kIsGated>();
+  return input == ElementType::bf16 ? instance<Row<ElementType::bf16>, kPurpose>()
+                                    : instance<Row<ElementType::f16>, kPurpose>();
 }
 
 }  // namespace sm90_detail
 
 template <template <ElementType> class Row>
 Sm90Kernel sm90_instance(ElementType input) {
-  return sm90_detail::instance_of<Row, false, false>(input);
+  return sm90_detail::instance_of<Row, Sm90Purpose::any>(input).with(
+      sm90_detail::instance_of<Row, Sm90Purpose::plain>(input));
 }
 
 // The functions for groups alone, in a file of their own because they take as long to compile.
 template <template <ElementType> class Row>
 Sm90Kernel sm90_group_instance(ElementType input) {
-  return sm90_detail::instance_of<Row, true, false>(input);
+  return sm90_detail::instance_of<Row, Sm90Purpose::groups>(input);
 }
 
 // Likewise for gated pairs.
 template <template <ElementType> class Row>
 Sm90Kernel sm90_gated_instance(ElementType input) {
-  return sm90_detail::instance_of<Row, true, true>(input);
+  return sm90_detail::instance_of<Row, Sm90Purpose::gated_pairs>(input);
 }
 
 }  // namespace tessera::cuda

@@ -8,22 +8,16 @@
 namespace tessera::cuda {
 namespace {
 
-Sm90Kernel with_groups(Sm90Kernel kernel, const Sm90Kernel& groups, const Sm90Kernel& gated = {}) {
-  std::memcpy(kernel.grouped_functions, groups.grouped_functions, sizeof groups.grouped_functions);
-  std::memcpy(kernel.gated_functions, gated.gated_functions, sizeof gated.gated_functions);
-  return kernel;
-}
-
 std::array<Sm90Kernel, 13> kernels_of(ElementType input) {
   return {
-      with_groups(sm90_128x256(input), sm90_128x256_groups(input), sm90_128x256_gated(input)),
+      sm90_128x256(input).with(sm90_128x256_groups(input)).with(sm90_128x256_gated(input)),
       sm90_128x224(input),
-      with_groups(sm90_128x192(input), sm90_128x192_groups(input)),
+      sm90_128x192(input).with(sm90_128x192_groups(input)),
       sm90_128x160(input),
-      with_groups(sm90_128x128(input), sm90_128x128_groups(input)),
+      sm90_128x128(input).with(sm90_128x128_groups(input)),
       sm90_128x128_turns(input),
       sm90_128x96(input),
-      with_groups(sm90_128x64(input), sm90_128x64_groups(input)),
+      sm90_128x64(input).with(sm90_128x64_groups(input)),
       sm90_128x32(input),
       sm90_128x16(input),
       sm90_64x192(input),
@@ -33,6 +27,16 @@ std::array<Sm90Kernel, 13> kernels_of(ElementType input) {
 }
 
 }  // namespace
+
+Sm90Kernel Sm90Kernel::with(const Sm90Kernel& other) const {
+  Sm90Kernel both = *this;
+  for (int purpose = 0; purpose < kSm90Purposes; ++purpose) {
+    if (other.has(static_cast<Sm90Purpose>(purpose))) {
+      std::memcpy(both.functions[purpose], other.functions[purpose], sizeof both.functions[0]);
+    }
+  }
+  return both;
+}
 
 const Sm90Kernel* find_sm90_kernel(ElementType input, const Sm90Block& block) {
   static const std::array kBf16 = kernels_of(ElementType::bf16);

@@ -11,19 +11,20 @@
 
 namespace tessera::cuda {
 
-// One block shape and input type, compiled for both layouts of A and of B.
+// One block shape and input type, compiled for both layouts of A and of B, and for some purposes.
 struct Sm90Kernel {
   ElementType input = ElementType::bf16;
   Sm90Block block;
   int threads = 0;
   int shared_bytes = 0;
-  const void* functions[2][2] = {};  // [a_k_contiguous][b_k_contiguous]
-  // For groups whose sizes the device knows; null where the others have to do.
-  const void* grouped_functions[2][2] = {};
+  // [purpose][a_k_contiguous][b_k_contiguous]; null where a purpose has none.
+  const void* functions[kSm90Purposes][2][2] = {};
 
-  const void* gated_functions[2][2] = {};  // for gated pairs; null likewise
-
-  bool has_groups() const { return grouped_functions[0][0] != nullptr; }
+  // With another purpose's functions, too.
+  Sm90Kernel with(const Sm90Kernel& other) const;
+  bool has(Sm90Purpose purpose) const {
+    return functions[static_cast<int>(purpose)][0][0] != nullptr;
+  }
   Sm90Config config(bool a_k_contiguous, bool b_k_contiguous) const {
     return {input, block, a_k_contiguous, b_k_contiguous};
   }

@@ -38,6 +38,12 @@ Sm90Shares shares_of(const Sm90Launch& launch) {
   return shares;
 }
 
+// As Sm90Config has it.
+bool is_plain(const Sm90Header& header, const Sm90Config& config) {
+  return header.units.count > 0 && header.multiplies && header.store_by_tma &&
+         header.epilogue.c_type == config.input && header.trace.blocks == nullptr;
+}
+
 }  // namespace
 
 OperandTile Sm90Launch::a() const {
@@ -128,10 +134,10 @@ BiasAxis turned(BiasAxis axis, bool transposed) {
 void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_t stream) {
   const Sm90Kernel& kernel = launch.kernel;
   const Sm90Config& config = launch.config;
-  const auto& functions = config.is_gated     ? kernel.gated_functions
-                          : config.is_grouped ? kernel.grouped_functions
-                                              : kernel.functions;
-  const void* const function = functions[config.a_k_contiguous][config.b_k_contiguous];
+  const Sm90Purpose purpose =
+      is_plain(arguments.header, config) ? Sm90Purpose::plain : config.purpose();
+  const void* const function =
+      kernel.functions[static_cast<int>(purpose)][config.a_k_contiguous][config.b_k_contiguous];
   allow_shared_memory(function, kernel.shared_bytes);
 
   const int blocks = launch.cluster.rows * launch.cluster.cols;

@@ -57,6 +57,7 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
   constexpr OperandTile kB = kConfig.b();
   constexpr int kStages = kConfig.block.stages;
   constexpr bool kIsGrouped = kConfig.is_grouped;
+  constexpr bool kIsPlain = kConfig.is_plain;
   constexpr bool kLoadsBoxes = kConfig.b().box_lines > 0;
   constexpr int kLoadStep = kConfig.load_step();
   constexpr int kRowsOfC = kConfig.c_rows();
@@ -158,8 +159,15 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
 
   RingCursor<kStages> stage;
   ItemReader<Storage> items(shared);
+  const OwnItems own_items(own, block.worker);
+  auto own_item = own_items.begin();
   const auto next = [&] {
-    found = items.read(item);
+    if constexpr (kIsPlain) {
+      found = ++own_item != own_items.end();
+      if (found) item = *own_item;
+    } else {
+      found = items.read(item);
+    }
     if (!found) return;
     if constexpr (kIsGrouped) {
       run = run_of_view(item, items.view());
@@ -167,7 +175,7 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
       run = run_of_task(item);
     }
   };
-  if (!found) {
+  if (!kIsPlain && !found) {
     if (!kIsGrouped && block.was_given_first_item()) {
       found = true;
       item = own.first_items[block.worker];
@@ -198,7 +206,7 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
       }
       stage.advance();
     }
-    items.release();
+    if constexpr (!kIsPlain) items.release();
     next();
   }
   // A block's shared memory must outlive its neighbours' arrivals; what they multicast has been

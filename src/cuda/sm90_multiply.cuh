@@ -32,8 +32,12 @@ struct Sm90Input<ElementType::f16> {
   using type = __half;
 };
 
-template <Sm90Config kConfig>
-__device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
+// Copies of the multipliers' code in a plain kernel. Where all items are whole tiles, the way from
+// the last sum to C's dense rows or columns is straight, and begins before the main loop.
+enum class WayToC { any, whole_rows, whole_columns };
+
+template <WayToC kWay, Sm90Config kConfig>
+__device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& block) {
   namespace cptx = ::cuda::ptx;
   using Input = typename Sm90Input<kConfig.input>::type;
   constexpr OperandTile kA = kConfig.a();
@@ -43,6 +47,8 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   constexpr int kStrips = kConfig.strips();
   constexpr int kColumns = kConfig.block.cols;
   constexpr bool kIsGrouped = kConfig.is_grouped;
+  constexpr bool kIsPlain = kConfig.is_plain;
+  constexpr bool kIsWhole = kWay != WayToC::any;
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kConfig.sums_per_thread() <= 64 ? 16 : 4;
@@ -171,57 +177,65 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     }
   };
 
-  const auto finish = [&](const WorkItem& item) {
-    // The first item may have come before its group's record.
-    if constexpr (kIsGrouped) ptx::wait_for_previous_kernel();
+  const auto tile_of = [&](const WorkItem& item) -> WarpTile {
     // Its own, not the kernel's: addresses are not kept across the main loop.
     const int warp = ptx::thread_in_block() / 32;
-    const BlockTask task = block.task_in_ring(item);
     const auto place = PlaceInCluster::of(header.shares);
     const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
-    const Columns columns = task.columns;
-    WarpTile tile{.row = tile_row * kConfig.block.rows + row_of_warp(warp),
-                  .col = columns.first,
-                  .staging = shared.staging[warp],
-                  .lane = ptx::thread_in_block() % 32,
-                  .warp = warp % 4};
+    return {.row = tile_row * kConfig.c_rows() + (kConfig.is_gated ? 0 : row_of_warp(warp)),
+            .col = block.task_in_ring(item).columns.first,
+            .staging = shared.staging[warp],
+            .lane = ptx::thread_in_block() % 32,
+            .warp = warp % 4};
+  };
+
+  const auto alpha_of_product = [&] { return static_cast<float>(header.epilogue.alpha); };
+
+  const auto finish = [&](const WorkItem& item, WarpTile tile, float alpha) {
+    const BlockTask task = block.task_in_ring(item);
+    const std::int64_t columns = task.columns.count;
+    const int warp = ptx::thread_in_block() / 32;
     if constexpr (kConfig.is_gated) {
-      tile.row = tile_row * kConfig.c_rows();
       tile.staging = shared.staging[warp - tile.warp];
       if (tile.lane == 0 && tile.warp == 0) block.see_tensor_map(task.maps.c);
       store_gated<Input, kConfig>(sums, header.epilogue.activation, &task.maps.c, tile, warp / 4,
-                                  columns.count);
+                                  columns);
     } else {
-      const auto alpha = static_cast<float>(header.epilogue.alpha);
-      if (!task.store_by_tma) {
+      if (!kIsPlain && !task.store_by_tma) {
         // The tile before may have left by TMA, which still reads the staging memory.
         if (tile.lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
         ptx::barrier_wait<kWarpgroupThreads>(1 + warp / 4);
         store_by_lines<kConfig>(sums, header.epilogue, task.operands, tile,
-                                kIsGrouped ? tile.col + columns.count : task.operands.n);
+                                kIsGrouped ? tile.col + columns : task.operands.n);
         return;
       }
       // Of each warp, the one lane that may store.
       if (tile.lane == 0) block.see_tensor_map(task.maps.c);
-      if constexpr (!kIsGrouped) {
+      if constexpr (!kIsGrouped && !kIsPlain) {
         if (header.epilogue.c_type == ElementType::f32) {
           store_f32_by_tma<kConfig>(sums, alpha, &task.maps.c, tile, header.stores_dense_rows);
           return;
         }
       }
-      if (header.stores_dense_rows) {
-        store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, columns.count);
+      if (kIsWhole ? kWay == WayToC::whole_rows : header.stores_dense_rows) {
+        store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, columns);
       } else {
         tile.row -= tile.warp * kWarpRows;
         tile.staging = shared.staging[warp - tile.warp];
         store_columns_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, 1 + warp / 4,
-                                             columns.count);
+                                             columns);
       }
     }
   };
 
   [[maybe_unused]] std::uint32_t stages = 0;  // of the items before
-  const auto items = items_for_warp(shared);
+  const auto items = [&] {
+    if constexpr (kIsPlain) {
+      return OwnItems(header, block.worker);
+    } else {
+      return AnnouncedItems(shared);
+    }
+  }();
   auto at = items.begin();
   for (; at != items.end(); ++at) {
     const WorkItem& item = *at;
@@ -234,8 +248,14 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
     }
     ptx::forget_registers(sums);
     const BlockTask task = block.task_in_ring(item);
-    if constexpr (!kIsGrouped) {
+    if constexpr (!kIsGrouped && !kIsPlain) {
       if (header.epilogue.beta != 0 && item.is_whole_tile()) ask_for_c(item);
+    }
+    WarpTile tile;
+    float alpha = 1;
+    if constexpr (kIsWhole) {
+      tile = tile_of(item);
+      alpha = alpha_of_product();
     }
     // In turns the sums begin with zeros, whether multiplied or not: with another way to zeros
     // ptxas 13.0 serialises the wgmmas. It takes no time, for the other warpgroup's wgmmas are
@@ -260,10 +280,17 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
         for (float& sum : sums) sum = 0;
       }
     }
-    if (item.is_whole_tile() || fix_up<kWarpgroupThreads, kPiecesInFlight>(
-                                    item, own_fixup_space, sums,
-                                    ptx::thread_in_block() % kWarpgroupThreads, any_of_warpgroup)) {
-      finish(item);
+    if (kIsWhole || item.is_whole_tile() ||
+        fix_up<kWarpgroupThreads, kPiecesInFlight>(item, own_fixup_space, sums,
+                                                   ptx::thread_in_block() % kWarpgroupThreads,
+                                                   any_of_warpgroup)) {
+      // The first item may have come before its group's record.
+      if constexpr (kIsGrouped) ptx::wait_for_previous_kernel();
+      if constexpr (!kIsWhole) {
+        tile = tile_of(item);
+        alpha = alpha_of_product();
+      }
+      finish(item, tile, alpha);
     }
   }
   // The turn that was given for an item that there is not.
@@ -272,6 +299,21 @@ __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
   }
   // Shared memory must outlive the stores that read it.
   if (lane_of_thread() == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+}
+
+template <Sm90Config kConfig>
+__device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
+  if constexpr (kConfig.is_plain) {
+    if (block.header().units.splits == 1) {
+      if (block.header().stores_dense_rows) {
+        multiply_items<WayToC::whole_rows>(block);
+      } else {
+        multiply_items<WayToC::whole_columns>(block);
+      }
+      return;
+    }
+  }
+  multiply_items<WayToC::any>(block);
 }
 
 }  // namespace tessera::cuda
