@@ -29,7 +29,7 @@ namespace {
 // A CPU gets a sixteenth of the rows that a GPU's group has.
 constexpr int kCpuRowDivisor = 16;
 
-struct Options {
+struct BenchRequest {
   std::vector<std::string> shapes;
   std::vector<std::string> lists;
   std::string suite;
@@ -49,7 +49,7 @@ struct Options {
   bool json = false;
 };
 
-std::vector<bench::Case> cases_from(const Options& options, int row_divisor) {
+std::vector<bench::Case> cases_from(const BenchRequest& options, int row_divisor) {
   std::vector<bench::Case> cases;
   for (const std::string& text : options.shapes) {
     const std::vector<GemmShape> groups = parse_shapes(text, "shape");
@@ -84,7 +84,7 @@ GemmTypes bench_types(const std::string& name) {
   return types;
 }
 
-std::vector<Variant> variants_from(const Options& options) {
+std::vector<Variant> variants_from(const BenchRequest& options) {
   std::vector<Variant> variants;
   for (const std::string& name : options.schedules) {
     PlanOptions plan_options;
@@ -100,14 +100,14 @@ std::vector<Variant> variants_from(const Options& options) {
   return variants;
 }
 
-void save_record(const Options& options, const std::string& record) {
+void save_record(const BenchRequest& options, const std::string& record) {
   if (options.save.empty()) return;
   AtomicFile file(options.save);
   file.write(record + "\n");
   file.commit();
 }
 
-int run_on_gpu(const Options& options) {
+int run_on_gpu(const BenchRequest& options) {
   CudaBenchOptions bench_options;
   bench_options.cases = cases_from(options, 1);
   bench_options.corpus = fmt::format("{}", fmt::join(options.lists, ","));
@@ -127,7 +127,7 @@ int run_on_gpu(const Options& options) {
   return 0;
 }
 
-void print_head(const Options& options, const CpuBenchOptions& bench_options) {
+void print_head(const BenchRequest& options, const CpuBenchOptions& bench_options) {
   for (const bench::Peer* const peer : bench_options.peers) {
     const bench::PeerInfo info = peer->info();
     fmt::print("{}: {}\n", info.path, info.version);
@@ -140,7 +140,7 @@ void print_head(const Options& options, const CpuBenchOptions& bench_options) {
   std::fflush(stdout);
 }
 
-int run_on_cpu(const Options& options) {
+int run_on_cpu(const BenchRequest& options) {
   CpuBenchOptions bench_options;
   bench_options.machine = machine_from(options.machine);
   bench_options.cases = cases_from(options, kCpuRowDivisor);
@@ -177,7 +177,7 @@ int run_on_cpu(const Options& options) {
 }
 
 // The lists' groups as layers of experts, or of those whose name has `kind` in it.
-std::vector<bench::Case> moe_cases(const Options& options, int row_divisor) {
+std::vector<bench::Case> moe_cases(const BenchRequest& options, int row_divisor) {
   const std::string list = options.lists.empty() ? "grouped" : options.lists.front();
   if (!options.shapes.empty() || options.lists.size() > 1) {
     throw Error(ErrorCode::invalid_argument, "--suite", "come with one list of groups at most",
@@ -196,7 +196,7 @@ std::vector<bench::Case> moe_cases(const Options& options, int row_divisor) {
   return cases;
 }
 
-int run_moe(const Options& options) {
+int run_moe(const BenchRequest& options) {
   MoeBenchOptions moe;
   const bool on_gpu = options.machine.device == "cuda";
   moe.machine = machine_from(options.machine);
@@ -222,7 +222,7 @@ int run_moe(const Options& options) {
   return 0;
 }
 
-int run_bench(Options options) {
+int run_bench(BenchRequest options) {
   if (!options.save.empty()) check_writable(options.save);
   const bool is_moe = !options.suite.empty();
   if (options.types.empty()) {
@@ -235,7 +235,7 @@ int run_bench(Options options) {
 }  // namespace
 
 Verb add_bench_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchRequest>();
   CLI::App* const verb = app.add_subcommand(
       "bench", "Measure shapes by several schedules and against other libraries");
   verb->add_option(

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kCudaRepeats = 10;
 
-struct Options {
+struct CalibrateRequest {
   MachineOptions machine;
   std::string save = "machine.json";
   double seconds = 0.03;
@@ -87,7 +87,7 @@ std::string constants_text(const Machine& machine) {
   return text;
 }
 
-int run_calibrate(const Options& options) {
+int run_calibrate(const CalibrateRequest& options) {
   check_writable(options.save);
   Machine machine = machine_from(options.machine);
   if (machine.kind == MachineKind::cpu) measure_limits(machine);
@@ -122,7 +122,7 @@ int run_calibrate(const Options& options) {
 }  // namespace
 
 Verb add_calibrate_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateRequest>();
   CLI::App* const verb =
       app.add_subcommand("calibrate", "Fit the planner's constants to this machine, in seconds");
   add_machine_options(*verb, options->machine);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kRepeats = 5;
 
-struct Options {
+struct ExplainRequest {
   ProblemOptions problem;
   MachineOptions machine;
   ScheduleOptions schedule;
@@ -84,7 +84,7 @@ nlohmann::json json_of(const report::Story& story) {
   return result;
 }
 
-int run_explain(const Options& options) {
+int run_explain(const ExplainRequest& options) {
   if (!options.html.empty()) check_writable(options.html);
   PlanOptions plan_options = plan_options_from(options.schedule);
   plan_options.keep_others = true;
@@ -112,7 +112,7 @@ int run_explain(const Options& options) {
 }  // namespace
 
 Verb add_explain_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainRequest>();
   CLI::App* const verb = app.add_subcommand(
       "explain", "Tell why a plan is what it is: intensity, scratchpad, waves, tile order, time");
   add_problem_options(*verb, options->problem);

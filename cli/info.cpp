@@ -32,7 +32,7 @@ constexpr const char* kCompiler = "Clang " __clang_version__;
 constexpr const char* kCompiler = "GCC " __VERSION__;
 #endif
 
-struct Options {
+struct InfoRequest {
   bool no_measure = false;
   bool json = false;
 };
@@ -82,7 +82,7 @@ Json kernels_on(const Machine& machine) {
   return kernels;
 }
 
-Json collect(const Options& options) {
+Json collect(const InfoRequest& options) {
   const Machine machine = host_machine();
   Json info;
   info["version"] = version();
@@ -193,7 +193,7 @@ void print_text(const Json& info) {
   }
 }
 
-int run_info(const Options& options) {
+int run_info(const InfoRequest& options) {
   const Json info = collect(options);
   if (options.json) {
     std::puts(info.dump(2).c_str());
@@ -206,7 +206,7 @@ int run_info(const Options& options) {
 }  // namespace
 
 Verb add_info_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InfoRequest>();
   CLI::App* const verb =
       app.add_subcommand("info", "Show devices, measured limits, kernels, peers and settings");
   verb->add_flag("--no-measure", options->no_measure,

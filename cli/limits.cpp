@@ -21,7 +21,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct LimitsRequest {
   std::string experiment;
   std::string shape;
   std::string tile;
@@ -79,7 +79,7 @@ std::string page_of(const LimitFindings& found, const Machine& machine) {
   return page.str();
 }
 
-int run_limits(const Options& options) {
+int run_limits(const LimitsRequest& options) {
   if (!options.html.empty()) check_writable(options.html);
   LimitOptions limits;
   limits.types = gemm_types_for(element_type_from_name(options.type));
@@ -129,7 +129,7 @@ int run_limits(const Options& options) {
 }  // namespace
 
 Verb add_limits_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LimitsRequest>();
   CLI::App* const verb =
       app.add_subcommand("limits", "Walk into a limit of the machine and show where it is");
   verb->add_option("experiment", options->experiment,

@@ -15,7 +15,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct MakeRequest {
   std::string size;
   std::string file;
   std::string type = "f32";
@@ -24,7 +24,7 @@ struct Options {
   bool json = false;
 };
 
-int run_make(const Options& options) {
+int run_make(const MakeRequest& options) {
   const MatrixSize size = parse_matrix_size(options.size, "size");
   check_writable(options.file);
   Matrix matrix(size.rows, size.cols, element_type_from_name(options.type),
@@ -49,7 +49,7 @@ int run_make(const Options& options) {
 }  // namespace
 
 Verb add_make_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MakeRequest>();
   CLI::App* const verb = app.add_subcommand("make", "Write a random matrix to a .npy file");
   verb->add_option("size", options->size, "Rows and columns")->type_name("ROWSxCOLS")->required();
   verb->add_option("file", options->file, "The .npy file")->type_name("FILE")->required();

@@ -266,10 +266,10 @@ class Reader {
                 "store it again: it is truncated, or something was appended");
     }
     Matrix matrix(rows, cols, type, header.fortran_order ? Major::column : Major::row);
-    constexpr std::size_t kPiece = std::size_t{16} << 20;
+    constexpr std::size_t kReadPiece = std::size_t{16} << 20;
     for (std::span<std::byte> rest = matrix.bytes(); !rest.empty();) {
       throw_if_interrupted();
-      const std::span<std::byte> piece = rest.first(std::min(rest.size(), kPiece));
+      const std::span<std::byte> piece = rest.first(std::min(rest.size(), kReadPiece));
       take(reinterpret_cast<char*>(piece.data()), piece.size());
       rest = rest.subspan(piece.size());
     }

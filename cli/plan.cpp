@@ -10,7 +10,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct PlanRequest {
   ProblemOptions problem;
   MachineOptions machine;
   ScheduleOptions schedule;
@@ -18,7 +18,7 @@ struct Options {
   bool json = false;
 };
 
-int run_plan(const Options& options) {
+int run_plan(const PlanRequest& options) {
   PlanOptions plan_options = plan_options_from(options.schedule);
   plan_options.keep_others = options.all;
   const Plan plan =
@@ -35,7 +35,7 @@ int run_plan(const Options& options) {
 }  // namespace
 
 Verb add_plan_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanRequest>();
   CLI::App* const verb =
       app.add_subcommand("plan", "Show the plan for a product, without running it");
   add_problem_options(*verb, options->problem);

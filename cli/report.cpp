@@ -18,7 +18,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct ReportRequest {
   std::string file;
   std::string html;
   bool json = false;
@@ -30,7 +30,7 @@ std::string page_beside(const std::string& file) {
   return page == file ? file + ".html" : page;
 }
 
-int run_report(const Options& options) {
+int run_report(const ReportRequest& options) {
   const report::Sweep sweep = report::parse_sweep(read_text_file(options.file), options.file);
   if (!options.html.empty()) {
     AtomicFile file(options.html);
@@ -69,7 +69,7 @@ int run_report(const Options& options) {
 }  // namespace
 
 Verb add_report_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportRequest>();
   CLI::App* const verb = app.add_subcommand("report", "Show what a sweep found");
   verb->add_option("file", options->file, "What 'tessera sweep --out' wrote")
       ->type_name("FILE")

@@ -19,7 +19,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct RunRequest {
   WorkloadOptions workload;
   MachineOptions machine;
   ScheduleOptions schedule;
@@ -30,7 +30,7 @@ struct Options {
   bool json = false;
 };
 
-Plan plan_for(const Options& options, const Problem& problem) {
+Plan plan_for(const RunRequest& options, const Problem& problem) {
   if (!options.plan_file.empty()) return plan_from_json(read_text_file(options.plan_file));
   Machine machine = machine_from(options.machine);
   const int threads = options.execution.threads;
@@ -58,7 +58,7 @@ int report_wrong(const std::string& failure) {
   return 1;
 }
 
-nlohmann::json run_json(const Options& options, const Plan& plan, const Timing& timing,
+nlohmann::json run_json(const RunRequest& options, const Plan& plan, const Timing& timing,
                         const Speed& speed, const Verification& check) {
   nlohmann::json result;
   result["plan"] = nlohmann::json::parse(to_json(plan));
@@ -73,7 +73,7 @@ nlohmann::json run_json(const Options& options, const Plan& plan, const Timing& 
   return result;
 }
 
-int run_one(const Options& options, Workload& workload) {
+int run_one(const RunRequest& options, Workload& workload) {
   const Plan plan = plan_for(options, workload.problem());
   check_runs_here(plan);
   const Timing timing = execute(options.execution, plan, workload);
@@ -121,10 +121,10 @@ void print_compared(const std::vector<ComparedSchedule>& compared, bool checked)
   }
 }
 
-int run_compare(const Options& options, Workload& workload) {
+int run_compare(const RunRequest& options, Workload& workload) {
   const Problem problem = workload.problem();
   const auto plan_by = [&](const std::string& schedule) {
-    Options one = options;
+    RunRequest one = options;
     one.schedule.schedule = schedule;
     return plan_for(one, problem);
   };
@@ -141,14 +141,14 @@ int run_compare(const Options& options, Workload& workload) {
   return 0;
 }
 
-void check_compare(const Options& options) {
+void check_compare(const RunRequest& options) {
   const bool writes = !options.workload.out.empty();
   if (!writes && options.plan_file.empty() && options.schedule.schedule.empty()) return;
   throw Error(ErrorCode::invalid_argument, "--compare", "come without --schedule, --plan and --out",
               writes ? "--out" : "--schedule or --plan", "leave it out");
 }
 
-int run_run(Options& options) {
+int run_run(RunRequest& options) {
   if (options.compare) check_compare(options);
   options.execution.seed = options.workload.seed;
   Workload workload = make_workload(options.workload);
@@ -158,7 +158,7 @@ int run_run(Options& options) {
 }  // namespace
 
 Verb add_run_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunRequest>();
   CLI::App* const verb =
       app.add_subcommand("run", "Multiply matrices from .npy files or random ones");
   verb->add_option("--a", options->workload.a,

@@ -34,7 +34,7 @@ namespace {
 constexpr int kDefaultCount = 300;
 constexpr std::size_t kAveraged = 10;
 
-struct Options {
+struct SweepRequest {
   std::string corpus;
   int count = 0;
   std::uint64_t seed = 0;
@@ -56,7 +56,7 @@ struct Corpus {
   std::vector<bench::Case> cases;
 };
 
-Corpus corpus_from(const Options& options) {
+Corpus corpus_from(const SweepRequest& options) {
   const std::vector<std::string> names = bench::corpus_names();
   if (std::find(names.begin(), names.end(), options.corpus) != names.end()) {
     const int count = options.count > 0 ? options.count : kDefaultCount;
@@ -91,7 +91,7 @@ void print_average(const std::vector<report::SweepRecord>& records, int total) {
                     report::times(report::geometric_mean(last))));
 }
 
-int run_sweep(const Options& options) {
+int run_sweep(const SweepRequest& options) {
   const bool on_gpu = options.machine.device == "cuda";
   const Corpus corpus = corpus_from(options);
   CpuBenchOptions bench_options;
@@ -188,7 +188,7 @@ int run_sweep(const Options& options) {
 }  // namespace
 
 Verb add_sweep_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SweepRequest>();
   CLI::App* const verb = app.add_subcommand(
       "sweep", "Measure many shapes by several schedules; can be stopped and continued");
   verb->add_option("--corpus", options->corpus,

@@ -19,7 +19,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct TraceRequest {
   ProblemOptions problem;
   MachineOptions machine;
   ScheduleOptions schedule;
@@ -37,7 +37,7 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-int run_trace(const Options& options) {
+int run_trace(const TraceRequest& options) {
   check_writable(options.out);
   if (!options.html.empty()) check_writable(options.html);
   PlanOptions plan_options = plan_options_from(options.schedule);
@@ -90,7 +90,7 @@ int run_trace(const Options& options) {
 }  // namespace
 
 Verb add_trace_verb(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TraceRequest>();
   CLI::App* const verb =
       app.add_subcommand("trace", "Run a product and record when each thread or SM computed what");
   add_problem_options(*verb, options->problem);

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-struct Product {
+struct TracedProduct {
   GemmShape shape{200, 150, 300};
   std::vector<float> a = std::vector<float>(200 * 300, 0.5F);
   std::vector<float> b = std::vector<float>(300 * 150, 2.0F);
@@ -26,7 +26,7 @@ struct Product {
   }
 };
 
-Plan plan_of(Product& product, ScheduleKind kind, int workers) {
+Plan plan_of(TracedProduct& product, ScheduleKind kind, int workers) {
   PlanOptions options;
   options.schedule = kind;
   options.workers = workers;
@@ -39,7 +39,7 @@ TEST(Recorder, EveryItemOnceAndNothingOverlaps) {
   for (const ScheduleKind kind : {ScheduleKind::data_parallel, ScheduleKind::split_k,
                                   ScheduleKind::stream_k, ScheduleKind::hybrid}) {
     for (const int threads : {1, 2, 3}) {
-      Product product;
+      TracedProduct product;
       const Plan plan = plan_of(product, kind, 7);
       const Operands operands = product.operands();
       Trace trace;
@@ -73,7 +73,7 @@ TEST(Recorder, EveryItemOnceAndNothingOverlaps) {
 }
 
 TEST(Recorder, ATraceStartsAfreshEachTime) {
-  Product product;
+  TracedProduct product;
   const Plan plan = plan_of(product, ScheduleKind::data_parallel, 2);
   const Operands operands = product.operands();
   Trace trace;
@@ -86,7 +86,7 @@ TEST(Recorder, ATraceStartsAfreshEachTime) {
 }
 
 TEST(Recorder, NothingToDoIsAnEmptyTrace) {
-  Product product;
+  TracedProduct product;
   product.shape.m = 0;
   const Operands operands = product.operands();
   Trace trace;
