@@ -1,4 +1,5 @@
 # The compiler settings that every target of ours shares.
+include(cmake/unite.cmake)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
@@ -24,6 +25,9 @@ function(tessera_compile target)
                         $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   target_compile_definitions(${target} PRIVATE TESSERA_VERSION="${PROJECT_VERSION}"
                              TESSERA_HAS_CUDA=$<BOOL:${TESSERA_HAS_CUDA}>)
+  if(TESSERA_UNITE)
+    tessera_unite(${target})
+  endif()
 endfunction()
 
 if(TESSERA_SANITIZE OR TESSERA_LIBFUZZER)

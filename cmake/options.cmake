@@ -8,6 +8,7 @@ option(TESSERA_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_INSTALL "Make `cmake --install` install the library" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_WERROR "Treat compiler warnings as errors" OFF)
 option(TESSERA_LIBFUZZER "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+set(TESSERA_UNITE 0 CACHE STRING "Compile up to so many source files at once (0: each by itself)")
 set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers for everything: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
