@@ -3,27 +3,26 @@
 # alone, the performance page's figures, duplicate code, file sizes, shell scripts (with shellcheck,
 # where that is installed) and lint. Exit status 1 if anything is wrong.
 #
-# The linter reads compile commands from a configured build (default build/release). A file that
-# passed is not linted again until it, a header or .clang-tidy changes.
+# The linter reads compile commands that are configured for it in build/lint, where several source
+# files are one unit (cmake/unite.cmake): nearly all of its time goes into the standard library's
+# headers. A unit that passed is not linted again until it, a header or .clang-tidy changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage="usage: scripts/check.sh [--fix] [--no-lint] [--all] [BUILD_FOLDER]
+usage="usage: scripts/check.sh [--fix] [--no-lint] [--all]
   --fix      rewrite the files that are not formatted
   --no-lint  leave clang-tidy out (it takes the longest)
   --all      lint test files, too"
-build=build/release
 fix=no
 lint=yes
-tests=no
+tests=OFF
 for argument in "$@"; do
   case $argument in
     --fix) fix=yes ;;
     --no-lint) lint=no ;;
-    --all) tests=yes ;;
+    --all) tests=ON ;;
     -h | --help) echo "$usage"; exit 0 ;;
-    -*) echo "$usage" >&2; exit 2 ;;
-    *) build=$argument ;;
+    *) echo "$usage" >&2; exit 2 ;;
   esac
 done
 
@@ -56,14 +55,16 @@ sizes() {
     awk '$2 != "total" && $1 > 500 { print "note: " $2 ": " $1 " lines; is it still one role?" }'
 }
 
-# Lints one file unless its fingerprint is already among the passed.
+# Lints one unit unless its fingerprint is already among the passed.
 lint_one() {
-  local build=$1 headers=$2 file=$3
-  local stamp
-  stamp=$build/lint/$(cat "$file" | sha256sum | cut -c1-16)-$headers
+  local build=$1 stamp=$1/lint/${2%% *} file=${2#* }
   [ -e "$stamp" ] && return 0
-  if clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option "$file" \
-    2>"$stamp.err" >"$stamp.out"; then
+  # A unit of several files stands in the build folder, but goes by the settings of where they are.
+  local config=${file##*"/$build/"}
+  config=${config%/CMakeFiles/*}/.clang-tidy
+  [ -e "$config" ] || config=.clang-tidy
+  if clang-tidy --quiet -p "$build" --config-file="$config" \
+    --extra-arg=-Wno-unknown-warning-option "$file" 2>"$stamp.err" >"$stamp.out"; then
     mv "$stamp.out" "$stamp"
     rm -f "$stamp.err"
   else
@@ -77,25 +78,26 @@ lint_one() {
 export -f lint_one
 
 lint() {
-  if [ ! -e "$build/compile_commands.json" ]; then
-    echo "no $build/compile_commands.json: configure first (cmake --preset release)"
+  local build=build/lint
+  mkdir -p "$build/lint"
+  if ! { cmake --preset lint -DTESSERA_BUILD_TESTS=$tests && cmake --build --preset lint; } \
+    >"$build/configure.log" 2>&1; then
+    cat "$build/configure.log"
     return 1
   fi
-  mkdir -p "$build/lint"
-  local headers
-  headers=$(find include src cli bench \( -name '*.hpp' -o -name .clang-tidy \) -print0 | sort -z |
-    xargs -0 cat .clang-tidy | sha256sum | cut -c1-16)
-  # Only files that the build compiles have compile commands.
-  python3 - "$build/compile_commands.json" $tests <<'PYTHON' |
-import json, os, sys
-commands, tests = sys.argv[1], sys.argv[2] == "yes"
-files = sorted({os.path.relpath(entry["file"]) for entry in json.load(open(commands))})
-for file in files:
-    is_test = file.startswith("tests/") or file.endswith("_test.cpp")
-    if file.endswith(".cpp") and not file.startswith("..") and (tests or not is_test):
-        print(file)
+  python3 - "$build/compile_commands.json" <<'PYTHON' |
+import hashlib, json, pathlib, re, sys
+common = [path for top in ("include", "src", "cli", "bench", "tests")
+          for kind in ("*.hpp", ".clang-tidy") for path in sorted(pathlib.Path(top).rglob(kind))]
+common = b"".join(path.read_bytes() for path in [pathlib.Path(".clang-tidy"), *common])
+for entry in json.load(open(sys.argv[1])):
+    unit = pathlib.Path(entry["file"])
+    united = re.findall('#include "(.*)"', unit.read_text()) if unit.suffix == ".cxx" else [unit]
+    if unit.suffix in (".cpp", ".cxx"):
+        text = b"".join(pathlib.Path(file).read_bytes() for file in united)
+        print(hashlib.sha256(common + text).hexdigest()[:16], unit)
 PYTHON
-    xargs -P "$(nproc)" -I{} bash -c 'lint_one "$@"' lint "$build" "$headers" {}
+    xargs -d '\n' -P "$(nproc)" -n 1 bash -c 'lint_one "$@"' lint "$build"
 }
 
 shell() {

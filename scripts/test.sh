@@ -51,7 +51,7 @@ mkdir -p build
 stage bootstrap scripts/bootstrap.sh --tests || exit 1
 stage "release: build" build release && stage "release: tests" run_tests release || true
 if [ $quick = no ]; then
-  stage "check" scripts/check.sh build/release || true
+  stage "check" scripts/check.sh || true
   for sanitizer in asan tsan; do
     stage "$sanitizer: build" build $sanitizer &&
       stage "$sanitizer: tests" run_tests $sanitizer || true
