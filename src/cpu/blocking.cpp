@@ -33,22 +33,6 @@ std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return (value + to - 1) / to * to;
 }
 
-// Whether the rows of a register tile find room side by side in the nearest cache, where they stay
-// while k runs along a line of each: its sets repeat every 4 KB and hold eight lines or more, of
-// which B takes two in passing. Zen 4, f32, 2026-11, rows of an odd multiple of 2 KB in place
-// against copied: 512x512x1536 102.8 and 99.7 GFLOP/s, 512³ on two threads 222 and 215; with all
-// twelve in one set 1024³ lost 12 %.
-bool rows_keep_apart(const ConstMatrixView& a, const KernelCode& code) {
-  constexpr std::int64_t kSetBytes = 4096;
-  constexpr int kMostInSet = 6;
-  std::array<int, kSetBytes / kCacheLine> in_set = {};
-  for (std::int64_t row = 0; row < code.mr; ++row) {
-    const std::int64_t offset = row * a.row_stride * size_of(a.type) & (kSetBytes - 1);
-    if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > kMostInSet) return false;
-  }
-  return true;
-}
-
 // A large B read in place comes in as a few long rows side by side, which the processor's
 // prefetching follows, while the sums of C's few rows wait in the nearest cache: so many k at a
 // time. n = k = 4096, f32, Zen 4, 2026-11: m = 1 10.5 GFLOP/s (all of k at once: 4.6), 4 37 (19),
@@ -73,6 +57,32 @@ bool is_one_piece(const Product& product, std::int64_t depth, std::int64_t l2) {
 
 }  // namespace
 
+bool keeps_rows_of_a(const Product& product) {
+  const KernelCode& code = *product.code;
+  const bool is_grouped = code.depth_step > 1;
+  const bool whole_groups =
+      product.depth() % code.depth_step == 0 && product.specs.a.block_cols % code.depth_step == 0;
+  return code.keeps_rows && product.a.col_stride == 1 &&
+         (!is_grouped || (whole_groups && !product.b_in_place));
+}
+
+// Whether the rows of a register tile find room side by side in the nearest cache, where they stay
+// while k runs along a line of each: its sets repeat every 4 KB and hold eight lines or more, of
+// which B takes two in passing. Zen 4, f32, 2026-11, rows of an odd multiple of 2 KB in place
+// against copied: 512x512x1536 102.8 and 99.7 GFLOP/s, 512³ on two threads 222 and 215; with all
+// twelve in one set 1024³ lost 12 %.
+bool rows_keep_apart(const Product& product) {
+  const ConstMatrixView& a = product.a;
+  constexpr std::int64_t kSetBytes = 4096;
+  constexpr int kMostInSet = 6;
+  std::array<int, kSetBytes / kCacheLine> in_set = {};
+  for (std::int64_t row = 0; row < product.code->mr; ++row) {
+    const std::int64_t offset = row * a.row_stride * size_of(a.type) & (kSetBytes - 1);
+    if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > kMostInSet) return false;
+  }
+  return true;
+}
+
 Blocking blocking_of(const Launch& launch, const Product& product) {
   const KernelCode& code = *product.code;
   Blocking blocking;
@@ -89,9 +99,9 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
   blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), code.mr);
 
-  const bool a_lies_along_k = product.a.col_stride == 1 && code.keeps_rows;
-  blocking.a_in_place = product.a_in_place || (a_lies_along_k && rows_keep_apart(product.a, code));
-  if (a_lies_along_k && !blocking.a_in_place) {
+  const bool keeps_rows = keeps_rows_of_a(product);
+  blocking.a_in_place = product.a_in_place || (keeps_rows && rows_keep_apart(product));
+  if (keeps_rows && !blocking.a_in_place) {
     const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
     blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
   }

@@ -78,6 +78,9 @@ struct OpsI8I8 : OpsU8I8 {
   using Dots = DotsOfQuads<0x80>;
   static constexpr bool kOffsetA = true;
   static __m512i offset() { return _mm512_set1_epi8(static_cast<char>(128)); }
+  static __m512i broadcast_with_offset(const void* from) {
+    return _mm512_xor_si512(broadcast(from), offset());
+  }
 };
 
 struct AddOffset {

@@ -135,7 +135,9 @@ struct KernelCode {
   int packed_size_b = 0;
   int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
   bool reads_in_place = false;
-  bool keeps_rows = false;       // A's rows along k are read in place or copied, if B is packed
+  // A's rows along k are read in place or copied where they are whole groups (depth_step) and B is
+  // packed, or needs no grouping.
+  bool keeps_rows = false;
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool multiplies_dots = false;  // reads both in place where both lie along k
   // Up to so many rows of A multiply a large B in place as streams (streams.hpp), so deep.

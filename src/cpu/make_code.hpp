@@ -43,6 +43,8 @@ struct Code {
                                      sizeof(typename UnitsB::Source) == sizeof(typename Ops::B);
   // Or what is grouped in registers.
   static constexpr bool kInterleaves = kKeepsSize && requires { Ops::load_rows; };
+  // A's rows along k, beside a packed B.
+  static constexpr bool kKeepsRows = (kInPlace || kInterleaves) && !kShortSteps<MR, NV>;
   // Along k no grouping is needed either.
   static constexpr bool kDots = kKeepsSize && requires { typename Ops::Dots; };
 
@@ -74,13 +76,19 @@ struct Code {
         return;
       }
     }
-    if constexpr (kInPlace || kInterleaves) {
-      if (task.a.in_place || task.b.in_place) {
-        multiply_tiles<Ops, MR, NV, true>(task, padded(task.depth));
+    if constexpr (kInterleaves && kKeepsRows) {
+      if (task.a.in_place && !task.b.in_place) {
+        multiply_tiles<Ops, MR, NV, Reading::rows_of_a>(task, task.depth);
         return;
       }
     }
-    multiply_tiles<Ops, MR, NV, false>(task, padded(task.depth));
+    if constexpr (kInPlace || kInterleaves) {
+      if (task.a.in_place || task.b.in_place) {
+        multiply_tiles<Ops, MR, NV, Reading::strided>(task, padded(task.depth));
+        return;
+      }
+    }
+    multiply_tiles<Ops, MR, NV, Reading::packed>(task, padded(task.depth));
   }
 
   // Behind each panel of B: the sums of its columns, times the offset that A was packed with.
@@ -123,7 +131,7 @@ struct Code {
     code.packed_size_b = sizeof(typename Ops::B);
     code.panel_extra_b = static_cast<int>(kExtra);
     code.reads_in_place = kInPlace;
-    code.keeps_rows = kInPlace && !kShortSteps<MR, NV>;
+    code.keeps_rows = kKeepsRows;
     code.interleaves = kInterleaves;
     if (kInPlace) {
       code.stream_rows = kMostStreamed<MR, NV>;

@@ -17,9 +17,10 @@
 namespace tessera::cpu {
 namespace {
 
-// How operands are read: from packed panels, or either of them where it lies; and whether B's last
-// vector is masked then, which takes a multiply-add's place: 2 % on Zen 4, 2026-11.
-enum class Reading { packed, strided, strided_edge };
+// How operands are read: from packed panels; A's rows along k where they lie, whole groups of k of
+// them, and B packed; or either of them where it lies, and whether B's last vector is masked then,
+// which takes a multiply-add's place: 2 % on Zen 4, 2026-11.
+enum class Reading { packed, rows_of_a, strided, strided_edge };
 
 // Where a register tile finds its operands and leaves its sum.
 template <class Ops>
@@ -99,17 +100,27 @@ template <class Ops, int Rows, int Vectors, bool Edge>
   }
 }
 
+// A group of k of a row of A; one that lies where the caller put it has no offset yet.
+template <class Ops, Reading How>
+[[gnu::always_inline]] inline auto broadcast_of(const typename Ops::A* from) {
+  if constexpr (How == Reading::rows_of_a && Ops::kOffsetA) {
+    return Ops::broadcast_with_offset(from);
+  } else {
+    return Ops::broadcast(from);
+  }
+}
+
 template <class Ops, int MR, int NV, int Rows, int Vectors, Reading How>
 void micro(const MicroTask<Ops>& task) {
   using Vec = typename Ops::Vec;
   using BVec = typename Ops::BVec;
   constexpr int kLanes = Ops::kLanes;
   constexpr int kGroup = Ops::kGroup;
-  constexpr bool kStrided = How != Reading::packed;
   constexpr bool kEdge = How == Reading::strided_edge;
+  constexpr bool kStrided = How == Reading::strided || kEdge;
   // Rows of B in place become groups of k in registers.
   constexpr bool kInterleaves = kStrided && kGroup > 1;
-  constexpr int kUnrolled = !kStrided && kShortSteps<MR, NV> ? kStepsTogether : 1;
+  constexpr int kUnrolled = How == Reading::packed && kShortSteps<MR, NV> ? kStepsTogether : 1;
 
   // Copies, which the stores to C cannot change.
   const auto* b = task.b;
@@ -117,13 +128,15 @@ void micro(const MicroTask<Ops>& task) {
   const std::int64_t sum_stride = task.sum_stride;
   const typename Ops::Mask mask = task.mask;
   typename Ops::Acc* const sum_begin = task.sum;
-  const std::int64_t a_step = kStrided ? task.a_step : MR * kGroup;
+  const std::int64_t a_step = How == Reading::packed      ? MR * kGroup
+                              : How == Reading::rows_of_a ? kGroup
+                                                          : task.a_step;
   const std::int64_t b_step = kStrided ? task.b_step : NV * kLanes * kGroup;
   [[maybe_unused]] const std::int64_t b_row = task.b_row;
   const std::int64_t b_ahead = task.b_ahead;
   // Twelve rows' addresses do not fit the registers. Every fourth row's do, and the compiler, kept
   // from seeing how they are related, finds the rows between by adding one, two or three strides.
-  constexpr bool kFarApart = kStrided && !kInterleaves;
+  constexpr bool kFarApart = How == Reading::rows_of_a || (kStrided && !kInterleaves);
   constexpr int kQuads = kFarApart ? (Rows + 3) / 4 : 1;
   const typename Ops::A* a[kQuads];
   const std::int64_t a_row = task.a_row;
@@ -180,7 +193,7 @@ void micro(const MicroTask<Ops>& task) {
       }
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-        const auto row = Ops::broadcast(row_of_a(r) + from);
+        const auto row = broadcast_of<Ops, How>(row_of_a(r) + from);
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
       }
@@ -309,12 +322,13 @@ std::int64_t elements_ahead(const BlockTask& task, std::int64_t col) {
 
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
 // the panels of A pass by.
-template <class Ops, int MR, int NV, bool Strided>
+template <class Ops, int MR, int NV, Reading How>
 void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
   using Acc = typename Ops::Acc;
   constexpr int kWidth = NV * Ops::kLanes;
+  constexpr bool kStrided = How == Reading::strided;
   [[maybe_unused]] Finish rest;
-  if constexpr (Strided && Ops::kGroup == 1) {
+  if constexpr (kStrided && Ops::kGroup == 1) {
     if (is_streamed(task, kMostStreamed<MR, NV>)) {
       const std::int64_t done = multiply_streams<Ops, MR>(task);
       if (task.finish != nullptr) {
@@ -327,7 +341,7 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
       task.sum = static_cast<Acc*>(task.sum) + done;
     }
   }
-  constexpr bool kInterleaves = Strided && Ops::kGroup > 1;
+  constexpr bool kInterleaves = kStrided && Ops::kGroup > 1;
   alignas(64) Acc register_tile[MR * kWidth];
   LookAhead nothing_ahead;
 
@@ -358,9 +372,8 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
       task.b.in_place ? kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B))
                       : task.b.panel_bytes;
 
-  constexpr Reading kWhole = Strided ? Reading::strided : Reading::packed;
-  constexpr Reading kEdge = Strided ? Reading::strided_edge : Reading::packed;
-  static constexpr std::array tables = {MicroTable<Ops, MR, NV, kWhole>::kFunctions,
+  constexpr Reading kEdge = kStrided ? Reading::strided_edge : How;
+  static constexpr std::array tables = {MicroTable<Ops, MR, NV, How>::kFunctions,
                                         MicroTable<Ops, MR, NV, kEdge>::kFunctions};
   for (std::int64_t col = 0; col < task.cols; col += kWidth, b_panel += panel_bytes_b) {
     const std::int64_t cols = task.cols - col < kWidth ? task.cols - col : kWidth;
@@ -368,7 +381,7 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
     micro_task.mask = Ops::mask(static_cast<int>(cols) - vectors * Ops::kLanes);
     micro_task.b = reinterpret_cast<const typename Ops::B*>(b_panel);
     micro_task.b_ahead = elements_ahead<typename Ops::B>(task, col);
-    const auto& functions = tables[Strided && task.b.in_place && cols % Ops::kLanes != 0];
+    const auto& functions = tables[kStrided && task.b.in_place && cols % Ops::kLanes != 0];
 
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += MR, a_panel += panel_bytes_a) {

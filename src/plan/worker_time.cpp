@@ -298,7 +298,9 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   WorkerTime time;
   time.arithmetic = 2 * effective_rows(block.rows, tile.mr) *
                     effective_columns(block.cols, tile.nr) * block.depth / rate;
-  time.packing = packing(block, machine, footprint, kernel != nullptr && kernel->reads_in_place);
+  const bool copies_a =
+      kernel != nullptr && (kernel->reads_in_place || (kernel->interleaves && !block.b_in_place));
+  time.packing = packing(block, machine, footprint, copies_a);
   if (block.b_in_place)
     time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint);
   if (block.cuts_rows && machine.workers > 1) {
