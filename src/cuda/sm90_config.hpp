@@ -20,6 +20,7 @@ inline constexpr int kClaimIterations = 16;
 // A group's last tile may be narrower than the others, and is loaded and multiplied so.
 inline constexpr int kGroupLoadStep = 64;  // at most
 inline constexpr int kGroupStep = 32;
+inline constexpr int kFineGroupStep = 16;         // of the blocks for many rows
 inline constexpr int kGatedColumns = 32;          // that a warpgroup combines at a time
 inline constexpr int kWarpRows = 16;              // a warp's share of a wgmma
 inline constexpr int kSharedBytesLimit = 232448;  // of a block on compute capability 9.0
@@ -127,6 +128,10 @@ struct Sm90Config {
   // Columns that a group's tiles are made of.
   constexpr int load_step() const {
     return block.cols <= kGroupLoadStep ? kGroupStep : kGroupLoadStep;
+  }
+  // And in which the last of them is multiplied.
+  constexpr int multiply_step() const {
+    return block.cols == 256 ? kFineGroupStep : kGroupStep;
   }
 
   // Staging memory of a warp: 4 KB where the stages leave so much.

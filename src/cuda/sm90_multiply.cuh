@@ -147,11 +147,13 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     if (iterations > 0) release(previous, lane);
   };
 
-  // No wider than the columns that the tile has.
+  // No wider than the columns that the tile has. Most tiles are wide, and each width's code lies
+  // where the instruction cache has to be asked again: the widest is found first.
   const auto accumulate_columns = [&]<int kWidth>(auto self, int columns, int iterations) -> void {
-    if constexpr (kWidth < kColumns) {
-      if (columns > kWidth) {
-        self.template operator()<kWidth + kGroupStep>(self, columns, iterations);
+    constexpr int kNarrower = kWidth - kConfig.multiply_step();
+    if constexpr (kNarrower > 0) {
+      if (columns <= kNarrower) {
+        self.template operator()<kNarrower>(self, columns, iterations);
         return;
       }
     }
@@ -268,8 +270,8 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     if (task.multiplies) {
       const int iterations = ptx::uniform(item.k_end - item.k_begin);
       if constexpr (kIsGrouped) {
-        accumulate_columns.template operator()<kGroupStep>(accumulate_columns, task.columns.count,
-                                                           iterations);
+        accumulate_columns.template operator()<kColumns>(accumulate_columns, task.columns.count,
+                                                         iterations);
       } else {
         accumulate.template operator()<kColumns>(iterations);
       }
