@@ -131,6 +131,29 @@ TEST(RaggedDevice, PlansReadNoSizes) {
   EXPECT_NO_THROW(make_ragged_plan(e.array(), 1, 0, {}, machine));
 }
 
+// The tile that the rows of an average group choose, and k where it is short.
+TEST(RaggedDevice, RowsChooseTheTile) {
+  const Machine machine = machine_by_name("h200");
+  const auto kernel_for = [&](std::int64_t mean, std::int64_t k) {
+    constexpr std::int64_t kGroups = 8;
+    constexpr std::int64_t kColumns = 4096;
+    const std::int64_t rows = kGroups * mean;
+    const auto place = [](int bit) { return reinterpret_cast<void*>(std::uintptr_t{1} << bit); };
+    const RaggedRows views{{place(40), rows, k, k, 1, bf16},
+                           {place(41), kGroups + 1, IndexType::i32},
+                           {place(42), kGroups, k, kColumns, k * kColumns, 1, k, bf16},
+                           {place(43), rows, kColumns, kColumns, 1, bf16},
+                           {}};
+    return make_ragged_plan(views, 1, 0, {}, machine).kernel;
+  };
+  EXPECT_EQ(kernel_for(4096, 7168), "sm90_bf16_128x128x64_turns_swapped_1x2");
+  EXPECT_EQ(kernel_for(1024, 7168), "sm90_bf16_256x128x64_swapped_1x2");
+  EXPECT_EQ(kernel_for(1024, 768), "sm90_bf16_128x128x64_turns_swapped_1x2");
+  EXPECT_EQ(kernel_for(128, 7168), "sm90_bf16_192x128x64_swapped_1x2");
+  EXPECT_EQ(kernel_for(64, 7168), "sm90_bf16_128x128x64_swapped");
+  EXPECT_EQ(kernel_for(8, 7168), "sm90_bf16_64x128x64_swapped_1x2");
+}
+
 // TMA reads from multiples of 16 bytes: a segment of a dense k begins anywhere.
 TEST(RaggedDevice, AlignmentHoldsForEverySegment) {
   Experts e;

@@ -30,19 +30,22 @@ struct BlockRecorder {
     block->begin = read_both_clocks();
   }
 
-  __device__ void add(const ItemRecord& record) {
-    items[seen < room ? seen : room] = record;
+  // An item's place, to be filled in; those that there is no room for share the last.
+  __device__ ItemRecord* next(const WorkItem& item, std::int32_t worker) {
+    ItemRecord* const record = items + (seen < room ? seen : room);
+    record->item = item;
+    record->worker = worker;
     ++seen;
+    return record;
   }
   // An item that ends now.
   __device__ void add(std::int32_t worker, const WorkItem& item, std::int64_t start,
                       std::int64_t multiplied) {
-    add({.item = item,
-         .worker = worker,
-         .start = start,
-         .multiplied = multiplied,
-         .end = ptx::cycles_of_sm(),
-         .waited = 0});
+    ItemRecord& record = *next(item, worker);
+    record.start = start;
+    record.multiplied = multiplied;
+    record.end = ptx::cycles_of_sm();
+    record.waited = 0;
   }
 
   __device__ void close() {

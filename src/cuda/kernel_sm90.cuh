@@ -48,8 +48,8 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
 
   static_assert(kConfig.block.rows % kWarpgroupRows == 0,
                 "every multiplier warpgroup computes strips of 64 rows");
-  static_assert(!kConfig.block.in_turns || !kConfig.is_grouped,
-                "groups' tiles are shared by all warpgroups");
+  static_assert(!kConfig.block.in_turns || !kConfig.is_gated,
+                "a gated pair's tile is shared by both warpgroups");
   static_assert(kConfig.sums_per_thread() <= 128, "the registers hold no more sums");
   static_assert(kConfig.block.cols % 16 == 0 && kConfig.block.cols <= 256,
                 "wgmma's N is a multiple of 16 up to 256");
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
   const auto record = [&] {
     Sm90Recorder<kConfig>(shared).record(
         shared.header.trace, block.worker, block.blocks, [&](const WorkItem& item) {
-          return block.task_of(shared.header, item).multiplies ? item.k_end - item.k_begin : 0;
+          return block.task_in_ring(item).multiplies ? item.k_end - item.k_begin : 0;
         });
   };
   const auto give_up_registers = [] {

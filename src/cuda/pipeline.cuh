@@ -8,6 +8,7 @@
 #include <cuda/ptx>
 
 #include "cuda/ptx/anew.cuh"
+#include "cuda/ptx/thread_in_block.cuh"
 #include "cuda/sm90_arguments.hpp"
 #include "cuda/sm90_config.hpp"
 #include "schedule/work_item.hpp"
@@ -75,6 +76,12 @@ struct GroupView {
   std::int32_t first_b = 0;
 };
 
+// Items that a warp of the multipliers has passed, and the stages that were loaded for them.
+struct PassedItems {
+  std::uint32_t items;
+  std::uint32_t stages;
+};
+
 // Announced in place of a WorkItem when there is no more work.
 inline constexpr std::int32_t kNoPeers = 0;
 
@@ -82,6 +89,8 @@ template <Sm90Config kConfig>
 struct SharedStorage {
   static constexpr int kStages = kConfig.block.stages;
   static constexpr bool kHasViews = kConfig.is_grouped;
+  // Where groups' tiles are taken in turns, the multipliers have no register left to count.
+  static constexpr bool kCountsHere = kConfig.is_grouped && kConfig.block.in_turns;
 
   alignas(1024) std::byte a[kStages][kConfig.a().bytes()];  // (BM, BK, STAGE), swizzled
   alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled
@@ -90,6 +99,7 @@ struct SharedStorage {
   IterationSpace space;  // the dispatcher's
   WorkItem items[kDispatchDepth];
   GroupView views[kHasViews ? kDispatchDepth : 1];
+  PassedItems passed[kCountsHere ? kConfig.warps() : 1];  // by each warp of the multipliers
   Barrier stage_full[kStages];
   Barrier stage_empty[kStages];
   Barrier item_full[kDispatchDepth];
@@ -204,29 +214,56 @@ class AnnouncedItems {
   class Iterator {
    public:
     __device__ explicit Iterator(Storage& shared) : shared_(shared) {
+      keep({0, 0});
       wait_until_full(shared_.item_full, at());
     }
     __device__ const WorkItem& operator*() const { return shared_.items[at().slot]; }
     __device__ Iterator& operator++() {
       __syncwarp();
       if (threadIdx.x % 32 == 0) arrive(shared_.item_empty[at().slot]);
-      ++passed_;
+      const PassedItems before = kept();
+      keep({before.items + 1, before.stages});
       wait_until_full(shared_.item_full, at());
       return *this;
     }
     // Items before this one.
-    __device__ std::uint32_t passed() const { return passed_; }
+    __device__ std::uint32_t passed() const { return kept().items; }
+    // Adds the stages of this one and returns those of all before.
+    __device__ std::uint32_t add_stages(std::uint32_t stages) {
+      const PassedItems before = kept();
+      keep({before.items, before.stages + stages});
+      return before.stages;
+    }
     __device__ bool operator!=(End) const { return shared_.items[at().slot].peers != kNoPeers; }
 
    private:
     // A cursor in one register; in groups' kernels, which have none to spare, without the slot in
     // another.
     __device__ RingCursor<kDispatchDepth> at() const {
-      return RingCursor<kDispatchDepth>::after(Storage::kHasViews ? ptx::anew(passed_) : passed_);
+      const std::uint32_t items = passed();
+      return RingCursor<kDispatchDepth>::after(Storage::kHasViews ? ptx::anew(items) : items);
+    }
+    __device__ PassedItems& own() const { return shared_.passed[ptx::thread_in_block() / 32]; }
+    __device__ PassedItems kept() const {
+      if constexpr (Storage::kCountsHere) {
+        const volatile PassedItems& kept = own();
+        return {kept.items, kept.stages};
+      } else {
+        return passed_;
+      }
+    }
+    __device__ void keep(const PassedItems& passed) {
+      if constexpr (Storage::kCountsHere) {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) own() = passed;
+        __syncwarp();
+      } else {
+        passed_ = passed;
+      }
     }
 
     Storage& shared_;
-    std::uint32_t passed_ = 0;
+    PassedItems passed_;
   };
 
   __device__ Iterator begin() const { return Iterator(shared_); }
@@ -255,12 +292,17 @@ class OwnItems {
       return *this;
     }
     __device__ std::uint32_t passed() const { return passed_; }
+    __device__ std::uint32_t add_stages(std::uint32_t stages) {
+      stages_ += stages;
+      return stages_ - stages;
+    }
     __device__ bool operator!=(End) const { return unit_ < header_.units.count; }
 
    private:
     const Sm90Header& header_;
     std::uint32_t unit_;
     std::uint32_t passed_ = 0;
+    std::uint32_t stages_ = 0;
   };
 
   __device__ Iterator begin() const { return {header_, worker_}; }

@@ -131,7 +131,7 @@ struct Sm90Config {
   }
   // And in which the last of them is multiplied.
   constexpr int multiply_step() const {
-    return block.cols == 256 ? kFineGroupStep : kGroupStep;
+    return block.cols == 256 || block.in_turns ? kFineGroupStep : kGroupStep;
   }
 
   // Staging memory of a warp: 4 KB where the stages leave so much.

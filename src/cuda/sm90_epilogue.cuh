@@ -56,13 +56,14 @@ struct PackedSums {
 // filled while the other is read. TMA leaves out what lies beyond C. Where C's rows are dense, each
 // warp works alone. The tile has `columns` of C, in groups maybe fewer than the block.
 //
-// A warpgroup's strips of 64 rows follow one another.
+// A warpgroup's strips of 64 rows take turns, so that a narrow tile's boxes come first.
 template <class T, Sm90Config kConfig>
 __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
                                   const CUtensorMap* map, const WarpTile& tile,
                                   std::int64_t columns) {
   namespace cptx = ::cuda::ptx;
   constexpr StoreBox kBox = kConfig.store_box(true);
+  constexpr int kStrips = kConfig.strips();
   constexpr int kBoxes = kConfig.block.cols / kBox.columns;  // of a strip
   static_assert(2 * kBox.bytes() <= kConfig.staging_bytes(), "two boxes must fit the staging");
 
@@ -70,8 +71,10 @@ __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()]
   // side by side.
   const std::uint32_t line = tile.lane % 16 * kBox.line_bytes() + tile.lane / 16 * 16;
 #pragma unroll
-  for (int box = 0; box < kConfig.strips() * kBoxes; ++box) {
-    if (kConfig.is_grouped && box > 0 && box * kBox.columns >= columns) break;
+  for (int box = 0; box < kStrips * kBoxes; ++box) {
+    const int strip = box % kStrips;
+    const int column = box / kStrips * kBox.columns;
+    if (kConfig.is_grouped && column > 0 && column >= columns) break;
     std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
     // The last tile's stores have had its successor's whole main loop to finish reading.
     if (tile.lane == 0) {
@@ -82,16 +85,15 @@ __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()]
     const std::uint32_t start = tessera::ptx::shared_address(buffer);
 #pragma unroll
     for (int pair = 0; pair < kBox.columns / 16; ++pair) {
-      const PackedSums<T> d(sums + box * kBox.columns / 2 + pair * 8, alpha);
+      const PackedSums<T> d(sums + (strip * kConfig.block.cols + column) / 2 + pair * 8, alpha);
       tessera::ptx::stmatrix_x4(start + swizzled<kBox.line_bytes()>(line + pair * 32), d.m[0],
                                 d.m[1], d.m[2], d.m[3]);
     }
     cptx::fence_proxy_async(cptx::space_shared);
     __syncwarp();
     if (tile.lane == 0) {
-      const std::int32_t at[2] = {
-          static_cast<std::int32_t>(tile.col + box % kBoxes * kBox.columns),
-          static_cast<std::int32_t>(tile.row + box / kBoxes * kWarpgroupRows)};
+      const std::int32_t at[2] = {static_cast<std::int32_t>(tile.col + column),
+                                  static_cast<std::int32_t>(tile.row + strip * kWarpgroupRows)};
       cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
       cptx::cp_async_bulk_commit_group();
     }
@@ -106,6 +108,7 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
                                      std::int64_t columns) {
   namespace cptx = ::cuda::ptx;
   constexpr StoreBox kBox = kConfig.store_box(false);
+  constexpr int kStrips = kConfig.strips();
   constexpr int kBoxes = kConfig.block.cols / kBox.columns;  // of a strip
   static_assert(2 * kBox.bytes() <= 4 * kConfig.staging_bytes(), "two boxes must fit the staging");
   const bool issues = tile.warp == 0 && tile.lane == 0;
@@ -114,8 +117,10 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
   const std::uint32_t line = (tile.lane / 16 * 8 + tile.lane % 8) * kBox.line_bytes() +
                              tile.warp * kWarpRows * kElementBytes + tile.lane / 8 % 2 * 16;
 #pragma unroll
-  for (int box = 0; box < kConfig.strips() * kBoxes; ++box) {
-    if (kConfig.is_grouped && box > 0 && box * kBox.columns >= columns) break;
+  for (int box = 0; box < kStrips * kBoxes; ++box) {
+    const int strip = box % kStrips;
+    const int column = box / kStrips * kBox.columns;
+    if (kConfig.is_grouped && column > 0 && column >= columns) break;
     std::byte* const buffer = tile.staging + box % 2 * kBox.bytes();
     if (issues) {
       if (box == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
@@ -125,7 +130,7 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
     const std::uint32_t start = tessera::ptx::shared_address(buffer);
 #pragma unroll
     for (int pair = 0; pair < kBox.columns / 16; ++pair) {
-      const PackedSums<T> d(sums + box * kBox.columns / 2 + pair * 8, alpha);
+      const PackedSums<T> d(sums + (strip * kConfig.block.cols + column) / 2 + pair * 8, alpha);
       tessera::ptx::stmatrix_transposed_x4(
           start + swizzled<kBox.line_bytes()>(line + pair * 16 * kBox.line_bytes()), d.m[0], d.m[1],
           d.m[2], d.m[3]);
@@ -133,9 +138,8 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
     cptx::fence_proxy_async(cptx::space_shared);
     wait_for_warpgroup();
     if (issues) {
-      const std::int32_t at[2] = {
-          static_cast<std::int32_t>(tile.row + box / kBoxes * kWarpgroupRows),
-          static_cast<std::int32_t>(tile.col + box % kBoxes * kBox.columns)};
+      const std::int32_t at[2] = {static_cast<std::int32_t>(tile.row + strip * kWarpgroupRows),
+                                  static_cast<std::int32_t>(tile.col + column)};
       cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
       cptx::cp_async_bulk_commit_group();
     }

@@ -15,7 +15,7 @@ std::array<Sm90Kernel, 13> kernels_of(ElementType input) {
       sm90_128x192(input).with(sm90_128x192_groups(input)),
       sm90_128x160(input),
       sm90_128x128(input).with(sm90_128x128_groups(input)),
-      sm90_128x128_turns(input),
+      sm90_128x128_turns(input).with(sm90_128x128_turns_groups(input)),
       sm90_128x96(input),
       sm90_128x64(input).with(sm90_128x64_groups(input)),
       sm90_128x32(input),
@@ -30,6 +30,7 @@ std::array<Sm90Kernel, 13> kernels_of(ElementType input) {
 
 Sm90Kernel Sm90Kernel::with(const Sm90Kernel& other) const {
   Sm90Kernel both = *this;
+  both.shared_bytes = std::max(shared_bytes, other.shared_bytes);
   for (int purpose = 0; purpose < kSm90Purposes; ++purpose) {
     if (other.has(static_cast<Sm90Purpose>(purpose))) {
       std::memcpy(both.functions[purpose], other.functions[purpose], sizeof both.functions[0]);

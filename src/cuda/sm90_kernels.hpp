@@ -52,6 +52,7 @@ Sm90Kernel sm90_64x32(ElementType input);
 Sm90Kernel sm90_128x256_groups(ElementType input);
 Sm90Kernel sm90_128x192_groups(ElementType input);
 Sm90Kernel sm90_128x128_groups(ElementType input);
+Sm90Kernel sm90_128x128_turns_groups(ElementType input);
 Sm90Kernel sm90_128x64_groups(ElementType input);
 Sm90Kernel sm90_128x256_gated(ElementType input);
 

@@ -115,12 +115,18 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   // sums = A·B over the item's iterations, of the first kWidth columns. One stage's wgmmas run
   // while the next is waited for.
   const auto accumulate = [&]<int kWidth>(int iterations) {
-    auto& part = reinterpret_cast<float(&)[kStrips * kWidth / 2]>(sums);
+    const auto part = [&](int strip) -> auto& {
+      return reinterpret_cast<float(&)[kWidth / 2]>(sums[strip * kColumns / 2]);
+    };
+    const auto hold_parts = [&] {
+#pragma unroll
+      for (int strip = 0; strip < kStrips; ++strip) ptx::hold_registers(part(strip));
+    };
     const int lane = lane_of_thread();
     int previous = 0;
     for (int i = 0; i < iterations; ++i) {
       wait_until_full(shared.stage_full, stage);
-      ptx::hold_registers(part);
+      hold_parts();
       ptx::wgmma_fence();
       const std::uint32_t a = DescriptorA::advanced(first_a, stage.slot * kA.bytes());
       const std::uint32_t b = DescriptorB::advanced(first_b, stage.slot * kB.bytes());
@@ -129,13 +135,12 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
 #pragma unroll
         for (int strip = 0; strip < kStrips; ++strip) {
           ptx::Wgmma<Input, kWidth, !kA.k_contiguous, !kB.k_contiguous>::multiply(
-              reinterpret_cast<float(&)[kWidth / 2]>(part[strip * kWidth / 2]),
-              DescriptorA::at(a, strip * kStripBytes + step * kA.step_bytes()),
+              part(strip), DescriptorA::at(a, strip * kStripBytes + step * kA.step_bytes()),
               DescriptorB::at(b, step * kB.step_bytes()), kInTurns || i > 0 || step > 0);
         }
       }
       ptx::wgmma_commit();
-      ptx::hold_registers(part);
+      hold_parts();
       ptx::wgmma_wait<1>();
       if (i > 0) release(previous, lane);
       previous = stage.slot;
@@ -143,7 +148,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     }
     give_turn();
     ptx::wgmma_wait<0>();
-    ptx::hold_registers(part);
+    hold_parts();
     if (iterations > 0) release(previous, lane);
   };
 
@@ -230,7 +235,8 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     }
   };
 
-  [[maybe_unused]] std::uint32_t stages = 0;  // of the items before
+  // The first turn is the first warpgroup's.
+  if (kInTurns && own_turn() == 1) give_turn();
   const auto items = [&] {
     if constexpr (kIsPlain) {
       return OwnItems(header, block.worker);
@@ -241,12 +247,14 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   auto at = items.begin();
   for (; at != items.end(); ++at) {
     const WorkItem& item = *at;
+    int iterations = 0;
     if constexpr (kInTurns) {
-      const int iterations =
+      // Found before the turn, as all that can be.
+      iterations =
           block.task_in_ring(item).multiplies ? ptx::uniform(item.k_end - item.k_begin) : 0;
-      stage = RingCursor<kConfig.block.stages>::after(stages);
-      stages += iterations;
+      const std::uint32_t first = at.add_stages(iterations);
       if (!is_turn(at.passed())) continue;
+      stage = RingCursor<kConfig.block.stages>::after(first);
     }
     ptx::forget_registers(sums);
     const BlockTask task = block.task_in_ring(item);
@@ -265,10 +273,12 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     if constexpr (kInTurns) {
 #pragma unroll
       for (float& sum : sums) sum = 0;
-      if (at.passed() > 0) wait_for_turn();
+      // Or the compiler would set them when the turn has come; alone it has no registers for that.
+      if constexpr (kIsGrouped) ptx::hold_registers(sums);
+      wait_for_turn();
     }
     if (task.multiplies) {
-      const int iterations = ptx::uniform(item.k_end - item.k_begin);
+      if constexpr (!kInTurns) iterations = ptx::uniform(item.k_end - item.k_begin);
       if constexpr (kIsGrouped) {
         accumulate_columns.template operator()<kColumns>(accumulate_columns, task.columns.count,
                                                          iterations);
@@ -282,22 +292,30 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
         for (float& sum : sums) sum = 0;
       }
     }
-    if (kIsWhole || item.is_whole_tile() ||
-        fix_up<kWarpgroupThreads, kPiecesInFlight>(item, own_fixup_space, sums,
+    // In groups asked for anew: the item's address is not kept across the main loop.
+    const auto again = [&]() -> const WorkItem& {
+      if constexpr (kIsGrouped) {
+        return *at;
+      } else {
+        return item;
+      }
+    };
+    if (kIsWhole || again().is_whole_tile() ||
+        fix_up<kWarpgroupThreads, kPiecesInFlight>(again(), own_fixup_space, sums,
                                                    ptx::thread_in_block() % kWarpgroupThreads,
                                                    any_of_warpgroup)) {
       // The first item may have come before its group's record.
       if constexpr (kIsGrouped) ptx::wait_for_previous_kernel();
       if constexpr (!kIsWhole) {
-        tile = tile_of(item);
+        tile = tile_of(again());
         alpha = alpha_of_product();
       }
-      finish(item, tile, alpha);
+      finish(again(), tile, alpha);
     }
   }
   // The turn that was given for an item that there is not.
   if constexpr (kInTurns) {
-    if (at.passed() > 0 && is_turn(at.passed())) wait_for_turn();
+    if (is_turn(at.passed())) wait_for_turn();
   }
   // Shared memory must outlive the stores that read it.
   if (lane_of_thread() == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});

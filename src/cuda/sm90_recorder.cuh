@@ -15,7 +15,7 @@ class Sm90Recorder {
  public:
   __device__ explicit Sm90Recorder(SharedStorage<kConfig>& shared) : shared_(shared) {}
 
-  // `iterations_of` an item: how many stages are loaded for it.
+  // `iterations_of` an item in the ring: how many stages are loaded for it.
   template <class IterationsOf>
   __device__ void record(const TraceSpace& space, std::int32_t worker, int blocks,
                          IterationsOf iterations_of) {
@@ -26,14 +26,13 @@ class Sm90Recorder {
       const WorkItem& item = shared_.items[item_.slot];
       if (item.peers == kNoPeers) break;
       Stored next;
-      next.record.item = item;  // its place is free for another once all have let go of it
-      next.record.worker = worker;
-      next.record.start = ptx::cycles_of_sm();
-      next.record.waited = follow_stages(iterations_of(next.record.item));
-      next.record.multiplied = ptx::cycles_of_sm();
+      // The item's place is free for another once all have let go of it.
+      next.record = recorder_.next(item, worker);
+      next.start = ptx::cycles_of_sm();
+      next.waited = follow_stages(iterations_of(item));
+      next.multiplied = ptx::cycles_of_sm();
       arrive(shared_.item_empty[item_.slot]);
       next.at = item_;
-      next.is_open = true;
       close(older_);
       if constexpr (kInTurns) older_ = newer_;
       newer_ = next;
@@ -49,9 +48,12 @@ class Sm90Recorder {
 
   // An item that has been multiplied; in turns, one may be stored while the next is multiplied.
   struct Stored {
-    ItemRecord record = {};
+    ItemRecord* record = nullptr;  // none: it is closed
+    std::int64_t start = 0;
+    std::int64_t multiplied = 0;
+    std::int64_t waited = 0;
+    std::int64_t end = 0;
     RingCursor<kDispatchDepth> at;
-    bool is_open = false;
     bool has_ended = false;
   };
 
@@ -59,9 +61,9 @@ class Sm90Recorder {
     return ::cuda::ptx::mbarrier_test_wait_parity(&barrier, parity);
   }
   __device__ void look_for_end(Stored& item) {
-    if (item.is_open && !item.has_ended &&
+    if (item.record != nullptr && !item.has_ended &&
         is_over(shared_.item_empty[item.at.slot], item.at.parity)) {
-      item.record.end = ptx::cycles_of_sm();
+      item.end = ptx::cycles_of_sm();
       item.has_ended = true;
     }
   }
@@ -78,18 +80,20 @@ class Sm90Recorder {
   // Waits for the item's end and writes it down. In turns its warpgroup may have been storing the
   // last but one when the stages' turn came.
   __device__ void close(Stored& item) {
-    if (!item.is_open) return;
+    if (item.record == nullptr) return;
     while (!item.has_ended) look_for_end(item);
-    item.is_open = false;
-    ItemRecord& record = item.record;
     const std::int64_t busy_until = busy_until_[0];
-    if (record.start < busy_until) record.start = busy_until;
-    if (record.multiplied < record.start) record.multiplied = record.start;
-    const std::int64_t most = record.multiplied - record.start;
-    if (record.waited > most) record.waited = most;
-    recorder_.add(record);
-    busy_until_[0] = kInTurns ? busy_until_[1] : record.end;
-    busy_until_[1] = record.end;
+    if (item.start < busy_until) item.start = busy_until;
+    if (item.multiplied < item.start) item.multiplied = item.start;
+    const std::int64_t most = item.multiplied - item.start;
+    ItemRecord& record = *item.record;
+    record.start = item.start;
+    record.multiplied = item.multiplied;
+    record.end = item.end;
+    record.waited = item.waited < most ? item.waited : most;
+    item.record = nullptr;
+    busy_until_[0] = kInTurns ? busy_until_[1] : item.end;
+    busy_until_[1] = item.end;
   }
 
   // Returns once the multipliers have let go of the item's last stage. The cycles it returns are
