@@ -77,7 +77,7 @@ constexpr std::array kGpus = {
     // cudaDeviceProp::l2CacheSize says 60 MB; half of it is far from an SM.
     Gpu{"h200", "sm_90", 132, 227 * kKiB, 50 * kMiB, 4.3e12, 17e12, 80e9, 1.83e9, 4096, 256, 512,
         hopper_cost,
-        "least regret over 990 bf16 products, 160000 plans, on an H200, 700 W, CUDA 13.0, cold "
+        "least regret over 1400 bf16 products, 210000 plans, on an H200, 700 W, CUDA 13.0, cold "
         "cache and code, 2026-11-22"},
     // SXM: the same SMs with slower memory (3.35 TB/s by the data sheet, 88 % of it as copied).
     Gpu{"h100", "sm_90", 132, 227 * kKiB, 50 * kMiB, 2.95e12, 17e12, 55e9, 1.83e9, 4096, 256, 512,

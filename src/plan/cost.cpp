@@ -63,9 +63,8 @@ bool overlaps(const TileProfile& profile, const Partition& partition) {
   return profile.in_turns && partition.splits == 1 && partition.stream_iterations == 0;
 }
 
-// What each tile takes besides where two warpgroups take them in turns: H200, 2026-11, 3300 pairs
-// of plans that differ in nothing else.
-constexpr double kHandOver = 0.3e-6;
+// What each tile takes besides where two warpgroups take them in turns: H200, 2026-11.
+constexpr double kHandOver = 0.1e-6;
 
 // What a unit of `seconds`, of which it multiplies for `multiplying`, adds to those before it.
 double pace_of(const RunProfile& run, double seconds, double multiplying, bool overlaps,

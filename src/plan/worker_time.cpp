@@ -138,8 +138,8 @@ double packing(const Block& block, const Machine& machine, double footprint, boo
 
 // The power limit lowers the clock in the course of tens of microseconds, and the less the fewer
 // SMs are busy: arithmetic is faster by the first where a product ends at once, by the second on a
-// machine that is idle but for one worker. H200, 2026-11: 1.98 GHz at first, 1.83 by the data
-// sheet, less in an 8192^3 product.
+// machine that is idle but for one worker, as loads are, which then share no way to the cache.
+// H200, 2026-11: 1.98 GHz at first, 1.83 by the data sheet, less in an 8192^3 product.
 constexpr double kShortGain = 0.15;
 constexpr double kShort = 40e-6;
 constexpr double kIdleGain = 0.1;
@@ -176,7 +176,7 @@ constexpr double kAskingForLines = 0.75;
 
 // Memory is written at so much of the rate at which it is copied, which counts both ways: tiles in
 // turns whose sums are short take as long as that, H200, 2026-11.
-constexpr double kWriting = 0.5;
+constexpr double kWriting = 0.7;
 
 // A byte of C takes so much longer to leave than one of A or B to arrive: nothing overlaps with it.
 constexpr double kStoring = 2.26;

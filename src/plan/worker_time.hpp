@@ -23,14 +23,17 @@ struct WorkerTime {
   double finish = 0;          // writing one tile of C ...
   double shared_storing = 0;  // ... and its way to memory, with all workers storing (GPU)
 
-  double idle_gain = 0;  // how much faster it multiplies alone than with all workers
+  // How much faster it multiplies, and loads, alone than with all workers.
+  double idle_gain = 0;
 
-  double multiplying(double busy_share) const {
-    return arithmetic / (1 + idle_gain * (1 - busy_share));
+  double alone(double seconds, double busy_share) const {
+    return seconds / (1 + idle_gain * (1 - busy_share));
   }
+  double multiplying(double busy_share) const { return alone(arithmetic, busy_share); }
   // One MAC iteration while this share of all workers is busy. Loads run beside the arithmetic.
   double iteration(double busy_share) const {
-    return std::max({multiplying(busy_share) + packing, loading, shared_loading * busy_share}) +
+    return std::max({multiplying(busy_share) + packing, alone(loading, busy_share),
+                     shared_loading * busy_share}) +
            other;
   }
 };
