@@ -474,7 +474,7 @@ class CommandTest(unittest.TestCase):
                      "sweep --corpus list.csv --seconds 0.2 --threads 1 --out s.jsonl",
                      "trace 700x700x700 --repeat 80 --threads 1",
                      "limits hbm --shape 64x64x1024 --memory 4M --repeat 1000 --threads 1",
-                     "limits intensity --shape 96x96x96 --repeat 100 --threads 1",
+                     "limits intensity --shape 192x192x192 --repeat 200 --threads 1",
                      "limits scratchpad --shape 256x256x256 --repeat 1000 --threads 1"):
             with self.subTest(line):
                 shown = self.on_a_terminal(line)
