@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/sm90_tiles.hpp"
 #include "plan/intensity.hpp"
 #include "plan/orientation.hpp"
 
@@ -145,30 +146,52 @@ constexpr double kShort = 40e-6;
 constexpr double kIdleGain = 0.1;
 
 // What an iteration's loads take longer in a cluster, whose blocks wait for one another at every
-// stage; arithmetic that takes longer hides it. (A pair's two SMs also share a way to the cache,
-// larger clusters ask for less.) H200, 2026-11.
+// stage, most where they share both operands; arithmetic that takes longer hides it. (A pair's two
+// SMs also share a way to the cache, larger clusters ask for less.) H200, 2026-11.
 constexpr double kPairLoading = 40e-9;
 constexpr double kClusterLoading = 6e-9;
+constexpr double kBothSharedLoading = 16e-9;
 
-double cluster_loading(int blocks) {
-  return blocks == 1 ? 0 : blocks == 2 ? kPairLoading : kClusterLoading;
+double cluster_loading(const TileConfig& tile) {
+  const int blocks = tile.cluster_m * tile.cluster_n;
+  if (blocks <= 2) return blocks == 1 ? 0 : kPairLoading;
+  return tile.cluster_m > 1 && tile.cluster_n > 1 ? kBothSharedLoading : kClusterLoading;
 }
 
 constexpr double kHalfLines = 1.57;
 
+// Whether rows of blocks lie across more lines than they fill. What is read from a copy is aligned.
+bool crosses_lines(const OperandLayout& layout) {
+  return layout.alignment < 128 && suits_tma(layout);
+}
+
 // What a GPU's cache has to deliver for a byte of an operand whose rows start at such multiples of
-// bytes: a block's rows then lie across more lines than they fill. Fitted on an H200, 2026-11, as
-// are the next constants. Across k, a block that is not whole lines wide comes in boxes of half a
-// line. What is read from a copy is aligned.
+// bytes. Fitted on an H200, 2026-11, as are the next constants. Across k, a block that is not whole
+// lines wide comes in boxes of half a line.
 double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent) {
   const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
-  if (layout.alignment >= 128 || !suits_tma(layout)) return boxes;
+  if (!crosses_lines(layout)) return boxes;
   return (layout.alignment >= 32 ? 1.9 : 2.3) * boxes;
 }
 
+// Share of its arithmetic rate that a pair keeps where B's rows cross lines: pairs that share B
+// lose some, but for swapped ones, and tiles in turns. H200, 2026-11.
+constexpr double kPairAcrossLines = 0.93;
+
+double pair_share(const TileConfig& tile, const OperandLayout& b) {
+  const bool shares_b = tile.cluster_m == 2 && !tile.swap_operands;
+  const bool loses = tile.cluster_m * tile.cluster_n == 2 && (shares_b || takes_turns(tile));
+  return loses && crosses_lines(b) ? kPairAcrossLines : 1;
+}
+
 // What the cache sends to all workers together, as a share of what each of them can receive alone:
-// blocks that a cluster multicasts are sent once and received by each.
-constexpr double kSharedOutput = 0.86;
+// blocks that a cluster multicasts are sent once and received by each. Fours of 64 by 192 or 96 by
+// 128 get least. H200, 2026-11.
+double shared_output(const TileConfig& tile) {
+  const int blocks = tile.cluster_m * tile.cluster_n;
+  if (blocks <= 2) return 0.9;
+  return blocks == 4 && tile.block_m * tile.block_n == 4 * 64 * 192 ? 0.82 : 0.86;
+}
 
 // A block of threads asks for a line in so much of the time in which it receives one, whoever else
 // is busy.
@@ -261,7 +284,7 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
   const KernelSpeed speed = speed_of(kernel);
   const double blocks = tile.cluster_m * tile.cluster_n;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
-                      speed.main_loop_share;
+                      speed.main_loop_share * pair_share(tile, problem.b);
   const double cache_rate = worker_cache_rate(machine) * blocks;
   const double stored = static_cast<double>(tile.block_m) * tile.block_n * size_of(problem.types.c);
   const double c_bytes = stored * (problem.beta != 0 ? 2 : 1);
@@ -275,8 +298,8 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
                         : std::max(received_bytes(tile, problem.types), kAskingForLines * asked) /
                                   worker_cache_rate(machine) +
                               kLineOutside * lines_outside(shape, problem, tile) +
-                              cluster_loading(tile.cluster_m * tile.cluster_n);
-  time.shared_loading = asked * blocks / (kSharedOutput * cache_rate);
+                              cluster_loading(tile);
+  time.shared_loading = asked * blocks / (shared_output(tile) * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = kStoring * c_bytes / cache_rate + speed.tile_seconds;
   time.shared_storing =
