@@ -55,7 +55,22 @@ bool is_one_piece(const Product& product, std::int64_t depth, std::int64_t l2) {
   return 2 * cols >= product.b.row_stride && 3 * depth * cols * size_of(product.b.type) <= l2;
 }
 
+std::int64_t second_level_cache(const Plan& plan) {
+  return plan.machine.scratchpad_bytes > 0 ? plan.machine.scratchpad_bytes : kDefaultL2;
+}
+
 }  // namespace
+
+std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
+  const std::int64_t depth = std::min<std::int64_t>(product.specs.a.block_cols, product.depth());
+  if (!product.b_in_place || product.is_dots) return std::max<std::int64_t>(1, depth);
+  const KernelCode& code = *product.code;
+  const std::int64_t l2 = second_level_cache(plan);
+  const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
+  const bool streams = b_bytes > l2 && !is_one_piece(product, code.padded(depth), l2);
+  const std::int64_t rows = std::min(product.specs.c.block_rows, product.c.rows);
+  return std::max<std::int64_t>(1, streams ? std::min(depth, streamed_depth(rows, code)) : depth);
+}
 
 bool keeps_rows_of_a(const Product& product) {
   const KernelCode& code = *product.code;
@@ -89,8 +104,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.depth = std::min<std::int64_t>(product.specs.a.block_cols, product.depth());
   const std::int64_t depth = std::max<std::int64_t>(1, code.padded(blocking.depth));
 
-  const std::int64_t l2 =
-      launch.plan.machine.scratchpad_bytes > 0 ? launch.plan.machine.scratchpad_bytes : kDefaultL2;
+  const std::int64_t l2 = second_level_cache(launch.plan);
   const std::int64_t fitting = l2 / (product.b_in_place ? 2 : 4) / (depth * code.packed_size_a);
   const std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : fitting;
   const std::int64_t rows = std::min(product.specs.c.block_rows, product.c.rows);
@@ -111,13 +125,9 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
                             cols * depth * code.packed_size_b >= kPanelsTooFar * l2;
   const std::int64_t chunk = kChunkBytesOfB / (depth * code.packed_size_b) / code.nr * code.nr;
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
-  blocking.step = std::max<std::int64_t>(1, blocking.depth);
-  const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
+  blocking.step = depth_at_a_time(launch.plan, product);
   if (product.b_in_place && !product.is_dots) {
     blocking.fetches_b = is_one_piece(product, depth, l2);
-    if (b_bytes > l2 && !blocking.fetches_b) {
-      blocking.step = std::min(blocking.step, streamed_depth(rows, code));
-    }
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
     // B stays in L2, and a few strips of A are enough at a time.
     if (blocking.fetches_b) blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);

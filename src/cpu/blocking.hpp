@@ -59,6 +59,10 @@ struct Blocking {
 
 Blocking blocking_of(const Launch& launch, const Product& product);
 
+// So much of k is multiplied before the sums go to memory; less than a block's depth only where a
+// large B streams by in place. The bits of C depend on it.
+std::int64_t depth_at_a_time(const Plan& plan, const Product& product);
+
 // Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
 // they may be read in place, elsewhere they are copied.
 bool keeps_rows_of_a(const Product& product);

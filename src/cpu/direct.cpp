@@ -96,6 +96,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
   if (!product.sums_in_c()) return std::nullopt;
+  if (depth_at_a_time(plan, product) < product.depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
   const bool is_small_kernels =
       product.a_in_place && kernel.multiply_small != nullptr && !product.is_dots;

@@ -27,7 +27,7 @@ template <class Ops>
 struct MicroTask {
   const typename Ops::A* a;
   const typename Ops::B* b;
-  std::int64_t a_row = 0;  // strides in elements; used by strided reading only
+  std::int64_t a_row = 0;  // strides in elements; of what is not packed
   std::int64_t a_step = 0;
   std::int64_t b_step = 0;
   std::int64_t b_row = 0;  // from one k to the next
