@@ -178,6 +178,16 @@ TEST(Planner, TilesInTurnsAreFoundWithoutTheOthersToo) {
   }
 }
 
+TEST(Planner, SeveralProductsTakeNoTurnsUnlessAsked) {
+  const Machine machine = machine_by_name("h200");
+  Problem problem = dense_problem({4096, 7168, 2048}, gemm_types_for(ElementType::bf16));
+  problem.groups.resize(8, problem.groups.front());
+  EXPECT_EQ(make_plan(problem, machine).kernel.find("turns"), std::string::npos);
+  PlanOptions options;
+  options.kernel = "sm90_bf16_128x128x64_turns";
+  EXPECT_EQ(make_plan(problem, machine, options).kernel, *options.kernel);
+}
+
 TEST(Planner, MisalignedOperandsAreCopiedWhereThatPaysAndTheReasonSaysSo) {
   Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::bf16));
   problem.b.alignment = 2;
