@@ -1,7 +1,7 @@
 // The recorder of a traced Hopper block: one thread that follows the rings of pipeline.cuh beside
 // the other roles and notes when their barriers turn. It is counted in as a reader of both rings
-// (SharedStorage::initialize_barriers), so that no round can pass it by; the multipliers' code is
-// the same with and without it.
+// (SharedStorage::initialize_barriers), so that no round can pass it by; the multipliers' code
+// knows nothing of it.
 #pragma once
 
 #include "cuda/block_recorder.cuh"
