@@ -59,19 +59,8 @@ std::int64_t second_level_cache(const Plan& plan) {
   return plan.machine.scratchpad_bytes > 0 ? plan.machine.scratchpad_bytes : kDefaultL2;
 }
 
-}  // namespace
-
-std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
-  const std::int64_t depth = std::min<std::int64_t>(product.specs.a.block_cols, product.depth());
-  if (!product.b_in_place || product.is_dots) return std::max<std::int64_t>(1, depth);
-  const KernelCode& code = *product.code;
-  const std::int64_t l2 = second_level_cache(plan);
-  const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
-  const bool streams = b_bytes > l2 && !is_one_piece(product, code.padded(depth), l2);
-  const std::int64_t rows = std::min(product.specs.c.block_rows, product.c.rows);
-  return std::max<std::int64_t>(1, streams ? std::min(depth, streamed_depth(rows, code)) : depth);
-}
-
+// Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
+// they are read in place, elsewhere copied.
 bool keeps_rows_of_a(const Product& product) {
   const KernelCode& code = *product.code;
   const bool is_grouped = code.depth_step > 1;
@@ -98,6 +87,23 @@ bool rows_keep_apart(const Product& product) {
   return true;
 }
 
+}  // namespace
+
+std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
+  const std::int64_t depth = std::min<std::int64_t>(product.specs.a.block_cols, product.depth());
+  if (!product.b_in_place || product.is_dots) return std::max<std::int64_t>(1, depth);
+  const KernelCode& code = *product.code;
+  const std::int64_t l2 = second_level_cache(plan);
+  const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
+  const bool streams = b_bytes > l2 && !is_one_piece(product, code.padded(depth), l2);
+  const std::int64_t rows = std::min(product.specs.c.block_rows, product.c.rows);
+  return std::max<std::int64_t>(1, streams ? std::min(depth, streamed_depth(rows, code)) : depth);
+}
+
+bool reads_a_in_place(const Product& product) {
+  return product.a_in_place || (keeps_rows_of_a(product) && rows_keep_apart(product));
+}
+
 Blocking blocking_of(const Launch& launch, const Product& product) {
   const KernelCode& code = *product.code;
   Blocking blocking;
@@ -113,9 +119,8 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
   blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), code.mr);
 
-  const bool keeps_rows = keeps_rows_of_a(product);
-  blocking.a_in_place = product.a_in_place || (keeps_rows && rows_keep_apart(product));
-  if (keeps_rows && !blocking.a_in_place) {
+  blocking.a_in_place = reads_a_in_place(product);
+  if (!blocking.a_in_place && keeps_rows_of_a(product)) {
     const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
     blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
   }

@@ -63,9 +63,7 @@ Blocking blocking_of(const Launch& launch, const Product& product);
 // large B streams by in place. The bits of C depend on it.
 std::int64_t depth_at_a_time(const Plan& plan, const Product& product);
 
-// Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
-// they may be read in place, elsewhere they are copied.
-bool keeps_rows_of_a(const Product& product);
-bool rows_keep_apart(const Product& product);
+// Whether A is neither packed nor copied.
+bool reads_a_in_place(const Product& product);
 
 }  // namespace tessera::cpu

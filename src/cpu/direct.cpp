@@ -108,10 +108,8 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.cols = product.c.cols;
   form.task.depth = product.depth();
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
-  const bool a_in_place =
-      product.a_in_place || (keeps_rows_of_a(product) && rows_keep_apart(product));
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
-  if (!a_in_place) {
+  if (!reads_a_in_place(product)) {
     const std::int64_t panel_bytes = kernel.panel_bytes_a(product.depth());
     const std::int64_t panels = (product.c.rows + kernel.mr - 1) / kernel.mr;
     form.a = {kernel.pack_a,

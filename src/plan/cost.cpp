@@ -227,9 +227,8 @@ RegionBytes region_bytes(const TileProfile& profile, const Machine& machine,
 constexpr double kHigherLevel = 1.2e-6;
 
 // Pieces of tiles in turns are published and added by half of a block's threads while the others
-// have nothing to do, and by the kernel for all purposes: for each beyond the first so much longer.
-// H200, 2026-11, 667 pairs of plans, in turns and not, in 2 to 8 pieces: 1.5, 4.4, 7.0, 9.5, 12,
-// 15, 18 us.
+// have nothing to do: for each beyond the first so much longer. H200, 2026-11, 667 pairs of plans,
+// in turns and not, in 2 to 8 pieces: 1.5, 4.4, 7.0, 9.5, 12, 15, 18 us.
 constexpr double kPieceInTurns = 2.3e-6;
 
 double fixup_seconds(const TileProfile& profile, const Machine& machine,
