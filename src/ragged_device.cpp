@@ -247,8 +247,9 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   constexpr std::int64_t kFewRows = 32;
   constexpr std::int64_t kManyRows = 96;
   constexpr std::int64_t kMostRows = 192;
-  constexpr std::int64_t kTurnsRows = 2048;
   constexpr std::int64_t kShortK = 1024;
+  constexpr std::int64_t kTurnsK = 2048;
+  constexpr std::int64_t kTurnsDepth = 4;  // of k, times the rows
   constexpr std::int64_t kLongK = 4096;
   std::int64_t rows = 0;
   for (const GemmShape& shape : problem.groups) rows += shape.m;
@@ -258,15 +259,17 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
   // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
   // stream past few rows want many of their bytes on the way: narrow tiles have the most stages.
   // With a short k a tile is soon done, and many narrow ones cost more than wide ones. Where its
-  // end takes a share of its time, or the power limit lowers the clock, tiles are taken in turns.
-  const bool in_turns = mean >= kTurnsRows || (mean >= kMostRows && k <= kShortK);
+  // end takes a share of its time, or there are many tiles, which the power limit slows down, they
+  // are taken in turns. A pair of tiles of weights shares nothing but the rows: few are no gain.
+  const bool in_turns = mean >= kMostRows && k <= std::max(kTurnsK, kTurnsDepth * mean);
   const std::string name =
       "sm90_" + std::string(name_of(problem.types.a)) +
       (in_turns                                                 ? "_128x128x64_turns_swapped_1x2"
        : mean >= kMostRows                                      ? "_256x128x64_swapped_1x2"
        : mean >= kManyRows                                      ? "_192x128x64_swapped_1x2"
        : mean > kFewRows || (mean > kLeastRows && k <= kShortK) ? "_128x128x64_swapped"
-                                                                : "_64x128x64_swapped_1x2");
+       : mean > kLeastRows                                      ? "_64x128x64_swapped_1x2"
+                                                                : "_64x128x64_swapped");
   const KernelEntry* const kernel = find_kernel(name);
   if (kernel == nullptr || why_not_where_it_lies(*kernel, problem, machine)) return options;
   options.kernel = name;
