@@ -35,6 +35,16 @@ struct OpsBf16 : OpsBase<AccumulateF32> {
     const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + stride));
     return (__m512bh)_mm512_or_si512(low, _mm512_slli_epi32(high, 16));
   }
+  // The same of two vectors, the second masked.
+  static void load_both(BVec (&columns)[2], const B* from, std::int64_t stride, int rows,
+                        Mask mask = 0xffff) {
+    const __mmask32 both = static_cast<__mmask32>(mask) << 16 | 0xffff;
+    const __mmask32 both_odd = rows < kGroup ? 0 : both;
+    const TwoVectors pairs = pairs_of_rows(_mm512_maskz_loadu_epi16(both, from),
+                                           _mm512_maskz_loadu_epi16(both_odd, from + stride));
+    columns[0] = (__m512bh)pairs.first;
+    columns[1] = (__m512bh)pairs.second;
+  }
   static __m512bh broadcast(const A* from) { return (__m512bh)_mm512_set1_epi32(word_at(from)); }
   static Vec multiply_add(Vec sum, __m512bh a, BVec b) { return _mm512_dpbf16_ps(sum, a, b); }
 };

@@ -31,6 +31,19 @@ struct OpsQuads : OpsBase<AccumulateI32> {
     if (rows > 3) quads = with_row<24>(quads, bytes + 3 * stride, mask);
     return quads;
   }
+  // The same of two vectors, the second masked.
+  static void load_both(BVec (&columns)[2], const void* from, std::int64_t stride, int rows,
+                        Mask mask = 0xffff) {
+    const __mmask32 both = static_cast<__mmask32>(mask) << 16 | 0xffff;
+    const auto row = [&](int r) {
+      const auto* bytes = static_cast<const std::uint8_t*>(from) + r * stride;
+      return _mm256_maskz_loadu_epi8(r < rows ? both : 0, bytes);
+    };
+    const TwoVectors quads =
+        quads_of_rows(side_by_side(row(0), row(2)), side_by_side(row(1), row(3)));
+    columns[0] = quads.first;
+    columns[1] = quads.second;
+  }
 
  private:
   static __m512i row_at(const std::uint8_t* from, Mask mask) {

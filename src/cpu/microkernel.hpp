@@ -82,13 +82,18 @@ template <class Ops, int Rows, int Vectors, bool Edge>
                                                    const typename Ops::A* a,
                                                    const typename Ops::B* b, std::int64_t b_row,
                                                    int depth, typename Ops::Mask mask) {
+  static_assert(Vectors <= 2);
   typename Ops::BVec columns[Vectors];
+  if constexpr (Vectors == 1) {
+    columns[0] = Edge ? Ops::load_rows(b, b_row, depth, mask) : Ops::load_rows(b, b_row, depth);
+  } else if constexpr (Edge) {
+    Ops::load_both(columns, b, b_row, depth, mask);
+  } else {
+    Ops::load_both(columns, b, b_row, depth);
+  }
+  if constexpr (Ops::kOffsetA) {
 #pragma GCC unroll 4
-  for (int v = 0; v < Vectors; ++v) {
-    const auto* from = b + v * Ops::kLanes;
-    columns[v] = Edge && v == Vectors - 1 ? Ops::load_rows(from, b_row, depth, mask)
-                                          : Ops::load_rows(from, b_row, depth);
-    if constexpr (Ops::kOffsetA) {
+    for (int v = 0; v < Vectors; ++v) {
       offset[v] = Ops::multiply_add(offset[v], Ops::offset(), columns[v]);
     }
   }

@@ -14,16 +14,15 @@ namespace {
 
 // Strips of rows up to which B is read in place, for each strip reads it again; and A where both
 // operands fill half of L2 at most. Beyond, reading packed panels wins back the packing. Zen 4, n =
-// k = 4096, f32, 2026-11: 100 against 76 GFLOP/s with 64 rows, 101 against 100 with 256.
+// k = 4096, f32, 2026-11: 100 against 76 GFLOP/s with 64 rows, 101 against 100 with 256. What has
+// to be interleaved each time is for one strip: Zen 5, in place and packed, bf16 with 4, 12, 24 and
+// 64 rows 118, 188, 244 and 250 against 52, 166, 291 and 350; i8 148, 335, 241 against 124, 331,
+// 545.
 constexpr std::int64_t kMostStripsInPlace = 16;
 // Register tiles of fewer rows than this, AVX2's, read B in place as streams for few rows, and
 // packed for more: f32 with 8 rows 34 GFLOP/s against 32, with 12 42 against 50 (Zen 3).
 constexpr int kRowsOfNarrow = 8;
 constexpr std::int64_t kMostRowsOfNarrow = 8;
-// Bytes take four shifts and three merges for a vector of quads, and are worth it for fewer strips.
-// bf16 with 24, 64 and 128 rows: 186, 198 and 210 GFLOP/s against 94, 146 and 177; i8 with 8, 16
-// and 24: 195, 180 and 246 against 60, 101 and 206, but with 64 220 against 227.
-constexpr std::int64_t kMostStripsOfBytes = 2;
 
 // Rows of C that a B in place streams by for (tile_run.cpp); its rows must be long for that. And
 // how deep a k-block with a B in place is.
@@ -58,12 +57,12 @@ std::int64_t panel_bytes_per_row(ElementType type) {
 }
 // With few strips of rows there is little time to fetch B's next panels, and the shorter they are
 // the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
-// 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048. Narrow register tiles, in AVX2 on Zen 3:
-// f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
+// 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
+// 1024, bf16 16×4096×4096 181, 170 and 157 with 256, 512 and 1024, f32 64×4096×4096 128, 115 and
+// 95; AVX2 on Zen 3, f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing) {
   const bool few_strips = facing.m <= kMostStripsInPlace * kernel.tile.mr;
-  const int share = !few_strips ? 1 : kernel.tile.mr < kRowsOfNarrow ? 4 : 2;
-  return panel_bytes_per_row(kernel.a) / share;
+  return panel_bytes_per_row(kernel.a) / (few_strips ? 4 : 1);
 }
 
 // A split leaves each piece at least so much of each row.
@@ -135,9 +134,8 @@ struct Enumeration {
       tile.block_k = choose_block_k(shape.k, kernel.a, 1, kDotBytes);
       add(tile, workers);
     }
-    if (kernel.interleaves && product.b_rows_are_dense) {
-      const std::int64_t most = size_of(kernel.b) == 1 ? kMostStripsOfBytes : kMostStripsInPlace;
-      if (shape.m <= most * packed.mr) add(in_place(packed, false), workers);
+    if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
+      add(in_place(packed, false), workers);
     }
     if (kernel.reads_in_place) {
       const std::int64_t bytes =
