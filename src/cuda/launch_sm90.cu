@@ -1,5 +1,7 @@
 #include "cuda/launch_sm90.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -72,6 +74,11 @@ Sm90Task make_task(const Sm90Launch& launch, const Operands& group, double alpha
   return task;
 }
 
+// Where the last block of so many rows or columns begins that lies wholly inside.
+std::int32_t last_start(std::int64_t size, int block) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(size - block, 0, INT32_MAX));
+}
+
 std::vector<Operands> in_kernel_orientation(std::span<const Operands> groups, bool transposed) {
   std::vector<Operands> turned(groups.begin(), groups.end());
   if (transposed) {
@@ -124,6 +131,8 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   if (products.size() == 1) {
     const Sm90Task task = make_task(launch, products[0], problem.alpha, store_by_tma);
     header.units = unit_items(space, header.partition);
+    header.last_row = last_start(products[0].c.rows, launch.config.block.rows);
+    header.last_col = last_start(products[0].c.cols, launch.config.block.cols);
     header.extent = space.groups[0];
     header.operands = task.operands;
     header.multiplies = task.multiplies;

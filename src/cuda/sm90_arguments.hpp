@@ -50,10 +50,10 @@ struct Sm90Shares {
   std::int32_t cluster_rows = 1;
   std::int32_t cluster_cols = 1;
   // A block's lines of each box of A and of B, and the ranks that need what rank 0 needs.
-  std::int32_t a_lines = 0;
-  std::int32_t b_lines = 0;
-  std::uint32_t a_ranks = 1;
-  std::uint32_t b_ranks = 1;
+  std::int16_t a_lines = 0;
+  std::int16_t b_lines = 0;
+  std::uint16_t a_ranks = 1;
+  std::uint16_t b_ranks = 1;
 };
 
 // Everything but tensor maps. A block copies it to shared memory when it starts, all lines at once:
@@ -62,6 +62,9 @@ struct Sm90Header {
   // What a block's first load waits for, in a row, since each line of parameters is a cache miss.
   UnitItems units;  // of a single product
   Sm90Shares shares;
+  // Where a block's tile begins at the latest, in a plain kernel (BlockContext::inside).
+  std::int32_t last_row = 0;
+  std::int32_t last_col = 0;
   const Sm90Task* tasks = nullptr;  // device memory; null for a single product, which travels here
   TraceSpace trace;                 // null: nothing is recorded
   bool multiplies = true;           // of a single product, as in Sm90Task

@@ -42,11 +42,19 @@ struct BlockContext {
   // A copy of the arguments', once wait_for_start has returned.
   __device__ const Sm90Header& header() const { return shared.header; }
 
+  // A line of a box beyond its operand takes TMA three times as long as one that it reads, so that
+  // a tile at the edge would hold up its cluster. In a plain kernel the last tiles begin where they
+  // end with C, and compute some of it again, alike.
+  template <class Place>
+  __device__ static Place inside(Place first, std::int32_t last) {
+    return kConfig.is_plain ? min(first, Place{last}) : first;
+  }
+
   // As the group's record has it.
   __device__ BlockTask task_of(const Sm90Header& from, const WorkItem& item) const {
     constexpr int kColumns = kConfig.block.cols;
     const int tile = item.tile_n * from.shares.cluster_cols + PlaceInCluster::of(from.shares).col;
-    Columns columns{tile * kColumns, kColumns};
+    Columns columns{inside(tile * kColumns, from.last_col), kColumns};
     if constexpr (kConfig.is_plain) return {arguments.maps, from.operands, columns, true, true};
     if (from.tasks == nullptr) {
       return {arguments.maps, from.operands, columns, from.multiplies, from.store_by_tma};

@@ -31,10 +31,11 @@ Sm90Shares shares_of(const Sm90Launch& launch) {
   shares.rows_log2 = std::countr_zero(static_cast<unsigned>(rows));
   shares.cluster_rows = rows;
   shares.cluster_cols = cols;
-  shares.a_lines = launch.a().box_outer();
-  shares.b_lines = launch.b().box_outer();
-  shares.b_ranks = (1U << rows) - 1;
-  for (int col = 1; col < cols; ++col) shares.a_ranks |= 1U << (col * rows);
+  shares.a_lines = static_cast<std::int16_t>(launch.a().box_outer());
+  shares.b_lines = static_cast<std::int16_t>(launch.b().box_outer());
+  const auto rank = [](int number) { return static_cast<std::uint16_t>(1U << number); };
+  shares.b_ranks = rank(rows) - 1;
+  for (int col = 1; col < cols; ++col) shares.a_ranks |= rank(col * rows);
   return shares;
 }
 

@@ -116,7 +116,8 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
                           const Columns& columns) -> Run {
     if (!multiplies) return {};
     Run run{.maps = &maps,
-            .outside = (item.tile_m * shares.cluster_rows + place.row) * kRowsOfC,
+            .outside = block.inside((item.tile_m * shares.cluster_rows + place.row) * kRowsOfC,
+                                    own.last_row),
             .k = item.k_begin * kSm90BlockK,
             .end = item.k_end * kSm90BlockK,
             .claims_at = max(item.k_begin, item.k_end - kClaimIterations) * kSm90BlockK};

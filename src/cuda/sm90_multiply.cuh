@@ -189,7 +189,8 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     const int warp = ptx::thread_in_block() / 32;
     const auto place = PlaceInCluster::of(header.shares);
     const std::int64_t tile_row = item.tile_m * header.shares.cluster_rows + place.row;
-    return {.row = tile_row * kConfig.c_rows() + (kConfig.is_gated ? 0 : row_of_warp(warp)),
+    return {.row = block.inside(tile_row * kConfig.c_rows(), header.last_row) +
+                   (kConfig.is_gated ? 0 : row_of_warp(warp)),
             .col = block.task_in_ring(item).columns.first,
             .staging = shared.staging[warp],
             .lane = ptx::thread_in_block() % 32,

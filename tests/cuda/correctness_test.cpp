@@ -99,6 +99,29 @@ TEST_P(Kernels, EdgeSizes) {
   EXPECT_GT(judged_, 200);
 }
 
+// C = alpha·A·B in the input's type: where it has whole 16 bytes to a line, the last tiles of
+// Hopper's kernels lie back over their neighbours.
+TEST_P(Kernels, LastTilesInside) {
+  const TileConfig& tile = kernel().tile;
+  const GemmTypes types = gemm_types_for(kernel().a);
+  for (const Schedule& schedule :
+       {Schedule{.workers = 7},
+        Schedule{.kind = ScheduleKind::split_k, .workers = processors_, .splits = 3}}) {
+    for (const std::int64_t m : {72, tile.block_m + 8, 2 * tile.block_m + 40}) {
+      for (const std::int64_t n : {72, tile.block_n + 8, 2 * tile.block_n + 40}) {
+        for (const bool column_major : {false, true}) {
+          ProductCase what{.types = types, .shape = {m, n, 5 * tile.block_k + 8}, .alpha = 2};
+          what.a = aligned(types.a, m, what.shape.k, column_major);
+          what.b = aligned(types.b, what.shape.k, n, column_major);
+          what.c = aligned(types.c, m, n, column_major);
+          expect_right(what, schedule);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(judged_, 36);
+}
+
 // Every schedule with every combination of major orders and every type of C.
 TEST_P(Kernels, MajorOrders) {
   const TileConfig& tile = kernel().tile;
