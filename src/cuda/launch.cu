@@ -10,17 +10,39 @@
 namespace tessera::cuda {
 namespace {
 
-// Within the 4 KB of kernel parameters that every GPU and driver takes.
+// What fits a kernel's parameters: 4 KB on every driver, eight times that from CUDA 12.1 on, with
+// which the records of 128 products are three kernels in a row instead of 22 of 5 us each.
+constexpr std::size_t kSmallChunk = 4000;
+constexpr std::size_t kLargeChunk = 32000;
+constexpr int kLargeSince = 12010;
+
+template <std::size_t kBytes>
 struct Chunk {
-  static constexpr std::size_t kBytes = 4000;
-  std::uint32_t bytes;
-  alignas(16) std::byte data[kBytes];
+  std::uint32_t pieces;
+  uint4 data[kBytes / sizeof(uint4)];
 };
 
-__global__ void write_chunk(std::byte* to, const __grid_constant__ Chunk chunk) {
-  for (std::uint32_t i = threadIdx.x * 4; i < chunk.bytes; i += blockDim.x * 4) {
-    *reinterpret_cast<std::uint32_t*>(to + i) =
-        *reinterpret_cast<const std::uint32_t*>(chunk.data + i);
+constexpr int kCopyingThreads = 64;
+
+// A parameter's pieces are read one by one where a warp's lanes want different ones: many blocks
+// have a few each.
+template <std::size_t kBytes>
+__global__ void write_chunk(uint4* to, const __grid_constant__ Chunk<kBytes> chunk) {
+  const std::uint32_t piece = blockIdx.x * kCopyingThreads + threadIdx.x;
+  if (piece < chunk.pieces) to[piece] = chunk.data[piece];
+}
+
+template <std::size_t kBytes>
+void upload_in_chunks(std::byte* device, std::span<const std::byte> host, cudaStream_t stream) {
+  for (std::size_t at = 0; at < host.size(); at += kBytes) {
+    Chunk<kBytes> chunk;
+    const std::size_t bytes = std::min(kBytes, host.size() - at);
+    std::memcpy(chunk.data, host.data() + at, bytes);
+    chunk.pieces = static_cast<std::uint32_t>((bytes + sizeof(uint4) - 1) / sizeof(uint4));
+    const unsigned blocks = (chunk.pieces + kCopyingThreads - 1) / kCopyingThreads;
+    write_chunk<<<blocks, kCopyingThreads, 0, stream>>>(reinterpret_cast<uint4*>(device + at),
+                                                        chunk);
+    check(cudaGetLastError(), "sending the groups' records to the device");
   }
 }
 
@@ -59,13 +81,15 @@ EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type) {
 }
 
 void upload(std::byte* device, std::span<const std::byte> host, cudaStream_t stream) {
-  for (std::size_t at = 0; at < host.size(); at += Chunk::kBytes) {
-    Chunk chunk;
-    const std::size_t bytes = std::min(Chunk::kBytes, host.size() - at);
-    std::memcpy(chunk.data, host.data() + at, bytes);
-    chunk.bytes = static_cast<std::uint32_t>(bytes);
-    write_chunk<<<1, 256, 0, stream>>>(device + at, chunk);
-    check(cudaGetLastError(), "sending the groups' records to the device");
+  static const int driver = [] {
+    int version = 0;
+    check(cudaDriverGetVersion(&version), "asking for the driver's version");
+    return version;
+  }();
+  if (driver >= kLargeSince && host.size() > kSmallChunk) {
+    upload_in_chunks<kLargeChunk>(device, host, stream);
+  } else {
+    upload_in_chunks<kSmallChunk>(device, host, stream);
   }
 }
 
