@@ -46,6 +46,10 @@ const KernelEntry* find_kernel(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
+bool claims_tiles(const KernelEntry& kernel, const Problem& problem) {
+  return kernel.claims_tiles && problem.groups.size() > 1 && problem.types.c == problem.types.a;
+}
+
 bool architecture_runs(std::string_view available, std::string_view needed) {
   const auto runs_on = [&](const auto& line) {
     const auto a = std::ranges::find(line, available);

@@ -35,6 +35,9 @@ struct KernelEntry {
   // GPU: shared memory of a block beside its stages (plan/scratchpad.hpp adds them up).
   std::int64_t epilogue_bytes = 0;
   KernelSpeed speed;
+  // GPU: compiled for groups as well, whose tiles workers claim one by one, each when it is free,
+  // and whose last tiles are no wider than they have to be.
+  bool claims_tiles = false;
   // CPU: whether it can read operands where they lie; other rows pack whatever the tile says.
   bool reads_in_place = false;
   // CPU: whether it reads B's rows where they lie and groups them in registers; A is packed.
@@ -65,6 +68,10 @@ bool suits_tma(const OperandLayout& layout);
 // Likewise why a kernel cannot read a problem's operands where they lie, but from copies alone
 // (core/operand_copies.hpp).
 std::optional<std::string> why_not_in_place(const KernelEntry& kernel, const Problem& problem);
+
+// Whether workers claim a problem's tiles. Code for groups writes a C wider than the inputs element
+// by element: then tiles are dealt round robin by other code.
+bool claims_tiles(const KernelEntry& kernel, const Problem& problem);
 
 // Whether code for `needed` runs on `available` ("avx2" on "avx512": yes).
 bool architecture_runs(std::string_view available, std::string_view needed);

@@ -4,6 +4,7 @@
 // swapped run the same code.
 #include "core/catalogue.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -142,6 +143,15 @@ double main_loop_share(const Sm90Row& row) {
   return is_pair && row.block == kSm90Block128x96 ? kPairOf96Share : 1;
 }
 
+// Rows that are compiled for groups as well. A single block that is not turned has tiles that all
+// cost alike.
+bool claims_tiles(const Sm90Row& row) {
+  constexpr std::array kForGroups = {kSm90Block128x64, kSm90Block128x128, kSm90Block128x128InTurns,
+                                     kSm90Block128x192, kSm90Block128x256};
+  return std::ranges::find(kForGroups, row.block) != kForGroups.end() &&
+         (row.swapped || row.cluster.cols > 1);
+}
+
 // What one block computes, in C's orientation, then what was done to it.
 std::string name_of_row(ElementType type, const TileConfig& tile) {
   const auto by = [](int p, int q) { return std::to_string(p) + "x" + std::to_string(q); };
@@ -165,6 +175,7 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .wins_at = row.wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
           .speed = {.main_loop_share = main_loop_share(row), .launch_seconds = start_of(row)},
+          .claims_tiles = claims_tiles(row),
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};
@@ -182,6 +193,7 @@ constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, 
           .tile = {.block_m = block_m, .block_n = block_n, .block_k = block_k, .stages = stages},
           .wins_at = wins_at,
           .speed = speed,
+          .claims_tiles = false,
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};

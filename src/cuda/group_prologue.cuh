@@ -37,6 +37,11 @@ struct GroupPrologue {
   }
 };
 
+// So many workers have a first item that is a whole tile, and which is known beforehand.
+TESSERA_HD inline std::int64_t given_first_items(const Partition& partition, std::int64_t tiles) {
+  return partition.stream_tiles > 0 ? 0 : partition.splits == 1 ? tiles : partition.whole_tiles;
+}
+
 // One block for the line, the others for records by one warp each.
 inline unsigned prologue_blocks(std::int32_t groups, int groups_per_block) {
   const int blocks = (groups + groups_per_block - 1) / groups_per_block;
@@ -75,9 +80,7 @@ __device__ inline void write_first_items(const GroupPrologue& prologue, const It
                                          const Partition& partition,
                                          const GroupExtent (&firsts)[kPrologueThreads]) {
   const std::int32_t groups = space.group_count;
-  const std::int64_t given = partition.stream_tiles > 0 ? 0
-                             : partition.splits == 1    ? space.tiles
-                                                        : partition.whole_tiles;
+  const std::int64_t given = given_first_items(partition, space.tiles);
   for (std::int32_t worker = static_cast<std::int32_t>(threadIdx.x); worker < partition.workers;
        worker += kPrologueThreads) {
     WorkItem none;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/catalogue.hpp"
 #include "cuda/check.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"
@@ -13,27 +14,6 @@
 
 namespace tessera::cuda {
 namespace {
-
-// The records of a launch, in its workspace: one per group, their extents, the line, and the
-// workers' first items.
-template <class Record>
-struct Records {
-  static std::size_t bytes(std::int32_t groups, std::int32_t workers) {
-    return static_cast<std::size_t>(groups) * (sizeof(Record) + sizeof(GroupExtent)) +
-           sizeof(DeviceLine) + static_cast<std::size_t>(workers) * sizeof(WorkItem);
-  }
-
-  Records(std::byte* at, std::int32_t groups)
-      : records(reinterpret_cast<Record*>(at)),
-        extents(reinterpret_cast<GroupExtent*>(records + groups)),
-        line(reinterpret_cast<DeviceLine*>(extents + groups)),
-        first_items(reinterpret_cast<WorkItem*>(line + 1)) {}
-
-  Record* records;
-  GroupExtent* extents;
-  DeviceLine* line;
-  WorkItem* first_items;
-};
 
 LineTile line_tile(const TileConfig& tile, bool is_turned) {
   return {tile.block_m, tile.block_n, tile.block_k, is_turned};
@@ -77,14 +57,11 @@ GroupPrologue prologue_of(const Plan& plan, const DeviceGroups& groups, const Li
   return prologue;
 }
 
-// The host knows no sizes, so a worker gets room for every tile, up to a quarter of a gigabyte in
-// all.
 TracedLaunch traced_launch(const Plan& plan, std::int64_t tiles) {
-  constexpr std::int64_t kMostItems = 16384;
   const std::int64_t pieces =
       plan.schedule.kind == ScheduleKind::split_k ? plan.schedule.splits : 1;
   return {.workers = plan.schedule.workers,
-          .items_per_worker = std::min(tiles * pieces + 1, kMostItems),
+          .items_per_worker = most_claims(tiles * pieces),
           .items_at_once = takes_turns(plan.tile) ? 2U : 1U};
 }
 
@@ -252,9 +229,7 @@ WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& siz
 const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
                                   ElementType bias_type, const RunOptions& options) {
   Sm90Launch launch = resolve(plan);
-  // Tiles of a single block that is not turned cost alike.
-  launch.config.is_grouped =
-      launch.kernel.has(Sm90Purpose::groups) && (launch.transposed || launch.cluster.cols > 1);
+  launch.config.is_grouped = find_kernel(plan.kernel)->claims_tiles;
   launch.config.is_gated = groups.up.base != nullptr;
   launch.tile.block_m = launch.tile.block_m / launch.config.block.rows * launch.config.c_rows();
   const Problem& problem = plan.problem;
@@ -269,9 +244,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   common.b_k_contiguous = launch.config.b_k_contiguous;
   common.stores_dense_rows = launch.stores_dense_rows;
   common.multiplies = problem.alpha != 0;
-  common.load_step = launch.config.load_step();
-  common.steps_of_block = launch.config.block.cols / common.load_step;
-  common.blocks_across = launch.cluster.cols;
+  common.steps = TileSteps::of(launch.config, launch.cluster);
   // The gated pair has an epilogue of its own.
   const bool is_plain = problem.epilogue == Epilogue{} || launch.config.is_gated;
   common.may_store_by_tma = problem.beta == 0 && is_plain &&

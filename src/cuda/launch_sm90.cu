@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/catalogue.hpp"
+#include "cuda/group_prologue.cuh"
+#include "cuda/group_records.hpp"
+#include "cuda/launch_ragged.hpp"
 #include "cuda/launch_trace.hpp"
 #include "cuda/operand_copies.hpp"
 #include "cuda/sm90_launch.hpp"
@@ -13,12 +17,28 @@
 namespace tessera::cuda {
 namespace {
 
+// Several products go to the code for groups where there is such code: tiles that share operands
+// are begun one after another there, and the cache serves what they share. Dealt round robin,
+// workers drift apart (docs/grouped.md).
+Sm90Launch launch_of(const Plan& plan) {
+  Sm90Launch launch = resolve(plan);
+  launch.config.is_grouped = claims_tiles(*find_kernel(plan.kernel), plan.problem);
+  return launch;
+}
+
+Partition partition_of(const Plan& plan, const Sm90Launch& launch, const IterationSpace& space) {
+  return launch.config.is_grouped ? make_claimed_partition(plan.schedule, space)
+                                  : make_partition(plan.schedule, space);
+}
+
 WorkspaceLayout workspace_of(const Plan& plan, const Sm90Launch& launch, const Partition& partition,
                              std::int64_t tiles) {
-  const std::size_t groups = launch.shapes.size();
+  const auto groups = static_cast<std::int32_t>(launch.shapes.size());
+  const bool claims = launch.config.is_grouped;
   const std::size_t group_bytes =
-      groups > 1 ? groups * (sizeof(Sm90Task) + sizeof(GroupExtent)) : 0;
-  WorkspaceLayout layout = sm90_layout(launch, partition, tiles, group_bytes);
+      groups > 1 ? Records<Sm90Task>::bytes(groups, claims ? partition.workers : 0) : 0;
+  WorkspaceLayout layout = sm90_layout(
+      launch, claims ? roomiest_partition(plan.schedule) : partition, tiles, group_bytes);
   add_copies(layout, copy_bytes(plan));
   return layout;
 }
@@ -71,12 +91,50 @@ Sm90Task make_task(const Sm90Launch& launch, const Operands& group, double alpha
   }
   if (store_by_tma && has_tiles)
     task.maps.c = make_tensor_map(store_map(group.c, launch.store_box(group.c.type)), "C");
+  if (launch.config.is_grouped)
+    task.columns = TileSteps::of(launch.config, launch.cluster).columns_of(group.c.cols);
   return task;
 }
 
 // Where the last block of so many rows or columns begins that lies wholly inside.
 std::int32_t last_start(std::int64_t size, int block) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(size - block, 0, INT32_MAX));
+}
+
+template <class T>
+void append(std::vector<std::byte>& bytes, std::span<const T> values) {
+  const std::span<const std::byte> more = std::as_bytes(values);
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+// Sends all groups' records, and where workers claim units also the line that they claim from.
+void send_records(Sm90Header& header, std::span<const Sm90Task> tasks, const IterationSpace& space,
+                  bool claims, std::byte* to, cudaStream_t stream) {
+  const Records<Sm90Task> there(to, space.group_count);
+  header.tasks = there.records;
+  header.extents = there.extents;
+  std::vector<std::byte> bytes;
+  append(bytes, tasks);
+  append(bytes, std::span(space.groups, tasks.size()));
+  if (claims) {
+    header.line = there.line;
+    header.first_items = there.first_items;
+    const Partition& partition = header.partition;
+    const DeviceLine line{partition, space.tiles, space.iterations, partition.workers};
+    append(bytes, std::span(&line, 1));
+    const std::int64_t given = given_first_items(partition, space.tiles);
+    std::vector<WorkItem> items(static_cast<std::size_t>(partition.workers));
+    for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
+      WorkItem& item = items[static_cast<std::size_t>(worker)];
+      if (worker < given) {
+        item = whole_tile(space, partition, space.group_of_tile(worker), worker);
+      } else {
+        item.peers = 0;
+      }
+    }
+    append(bytes, std::span<const WorkItem>(items));
+  }
+  upload(to, bytes, stream);
 }
 
 std::vector<Operands> in_kernel_orientation(std::span<const Operands> groups, bool transposed) {
@@ -92,20 +150,20 @@ std::vector<Operands> in_kernel_orientation(std::span<const Operands> groups, bo
 }  // namespace
 
 WorkspaceLayout sm90_workspace(const Plan& plan) {
-  const Sm90Launch launch = resolve(plan);
+  const Sm90Launch launch = launch_of(plan);
   const HostIterationSpace space(launch.shapes, launch.tile);
-  return workspace_of(plan, launch, make_partition(plan.schedule, space), space.space().tiles);
+  return workspace_of(plan, launch, partition_of(plan, launch, space), space.space().tiles);
 }
 
 void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
-  const Sm90Launch launch = resolve(plan);
+  const Sm90Launch launch = launch_of(plan);
   const HostIterationSpace host_space(launch.shapes, launch.tile);
   const IterationSpace& space = host_space;
   if (space.tiles == 0) return;
 
   const Problem& problem = plan.problem;
   const cudaStream_t stream = stream_of(options);
-  const Partition partition = make_partition(plan.schedule, space);
+  const Partition partition = partition_of(plan, launch, space);
   const WorkspaceLayout layout = workspace_of(plan, launch, partition, space.tiles);
   std::byte* const workspace = workspace_for(layout, options);
   std::vector<Operands> products;
@@ -144,22 +202,21 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
     for (const Operands& product : products) {
       tasks.push_back(make_task(launch, product, problem.alpha, store_by_tma));
     }
-    const std::vector<GroupExtent> extents(space.groups, space.groups + space.group_count);
-    std::byte* const on_device = workspace + layout.groups_offset;
-    std::byte* const extents_on_device = on_device + bytes_of(tasks).size();
-    upload(on_device, bytes_of(tasks), stream);
-    upload(extents_on_device, bytes_of(extents), stream);
-    header.tasks = reinterpret_cast<const Sm90Task*>(on_device);
-    header.extents = reinterpret_cast<const GroupExtent*>(extents_on_device);
+    send_records(header, tasks, space, launch.config.is_grouped, workspace + layout.groups_offset,
+                 stream);
   }
-  LaunchTrace trace(
-      options.trace,
-      {.workers = header.partition.workers,
-       .blocks_per_worker = launch.cluster.rows * launch.cluster.cols,
-       .items_per_worker = options.trace == nullptr ? 0 : most_items(space, header.partition),
-       .items_at_once = takes_turns(plan.tile) ? 2U : 1U,
-       .transposed = launch.transposed},
-      stream);
+  const auto items_per_worker = [&]() -> std::int64_t {
+    if (options.trace == nullptr) return 0;
+    return launch.config.is_grouped ? most_claims(claimed_units(partition, space.tiles))
+                                    : most_items(space, partition);
+  };
+  LaunchTrace trace(options.trace,
+                    {.workers = header.partition.workers,
+                     .blocks_per_worker = launch.cluster.rows * launch.cluster.cols,
+                     .items_per_worker = items_per_worker(),
+                     .items_at_once = takes_turns(plan.tile) ? 2U : 1U,
+                     .transposed = launch.transposed},
+                    stream);
   header.trace = trace.space();
   start(launch, arguments, stream);
   trace.finish();

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cuda/trace_record.hpp"
@@ -41,6 +42,12 @@ class LaunchTrace {
   cudaStream_t stream_;
   TraceSpace space_;
 };
+
+// Where workers claim units, one may have nearly all of them; up to a quarter of a gigabyte in all.
+inline std::int64_t most_claims(std::int64_t units) {
+  constexpr std::int64_t kMostItems = 16384;
+  return std::min(units + 1, kMostItems);
+}
 
 // Of the worker that has most.
 std::int64_t most_items(const IterationSpace& space, const Partition& partition);

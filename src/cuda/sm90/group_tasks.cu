@@ -53,14 +53,6 @@ __device__ bool multiplies(const GroupOperands& group, const TaskTemplate& commo
   return common.multiplies && group.k > 0 && has_tiles(group);
 }
 
-__device__ GroupColumns columns_of(const GroupOperands& group, const TaskTemplate& common) {
-  if (group.n <= 0) return {};
-  const auto steps = static_cast<std::int32_t>((group.n + common.load_step - 1) / common.load_step);
-  const std::int32_t across = common.steps_of_block * common.blocks_across;
-  const std::int32_t blocks = (steps + across - 1) / across * common.blocks_across;
-  return {steps / blocks, steps % blocks};
-}
-
 __device__ SizeFault fault_of(const DeviceGroups& groups, const TaskTemplate& common,
                               std::int32_t group) {
   const SizeFault fault = groups.sizes.fault(group);
@@ -105,7 +97,7 @@ __device__ void write_task(const GroupOperands& group, const void* up, std::int6
   }
   if (lane == 3) {
     to.operands = group;
-    to.columns = columns_of(group, common);
+    to.columns = common.steps.columns_of(group.n);
     to.first_row = static_cast<std::int32_t>(begin);
     to.multiplies = reads;
     to.store_by_tma = stores;
