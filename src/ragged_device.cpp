@@ -12,6 +12,7 @@
 #include "core/catalogue.hpp"
 #include "core/invalid_argument.hpp"
 #include "plan/cost.hpp"
+#include "plan/layer.hpp"
 #include "plan_cache.hpp"
 #include "ragged.hpp"
 #include "ragged_sizes.hpp"
@@ -215,13 +216,6 @@ std::vector<GemmShape> likely_shapes(const GroupSizes& sizes, bool even) {
   return shapes;
 }
 
-// Tiles of so many rows and columns that the products have.
-std::int64_t tiles_of(const std::vector<GemmShape>& shapes, std::int64_t rows, std::int64_t cols) {
-  std::int64_t tiles = 0;
-  for (const GemmShape& shape : shapes) tiles += ceil_div(shape.m, rows) * ceil_div(shape.n, cols);
-  return tiles;
-}
-
 // Operands of which the host knows neither sizes nor places are never copied.
 std::optional<std::string> why_not_where_it_lies(const KernelEntry& kernel, const Problem& problem,
                                                  const Machine& machine) {
@@ -229,58 +223,19 @@ std::optional<std::string> why_not_where_it_lies(const KernelEntry& kernel, cons
   return why_not_in_place(kernel, problem);
 }
 
-// The kernel and schedule that the caller leaves open, for groups of rows. The model weighs how
-// many waves a tile's shape leaves, which sizes that nobody knows upset: all rows may be in one
-// group, or spread over all. Measured over skewed groups, these do best, or within a few percent
-// (docs/grouped.md).
+// The kernel and schedule that the caller leaves open, for groups of rows: all of them may be in
+// one group, or spread over all.
 PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
                               const DeviceProducts& products, const Machine& machine) {
   const SizeSource source = products.groups.sizes.source;
   const bool has_ragged_rows =
       source == SizeSource::row_segments || source == SizeSource::row_counts;
-  const bool is_free = !options.schedule && !options.splits && !options.batch_invariant &&
-                       !options.kernel && !options.tile && !options.order && !options.workers;
-  if (!is_free || !has_ragged_rows || problem.groups.empty()) return options;
-
-  // Rows of an average group.
-  constexpr std::int64_t kLeastRows = 4;
-  constexpr std::int64_t kFewRows = 32;
-  constexpr std::int64_t kManyRows = 96;
-  constexpr std::int64_t kMostRows = 192;
-  constexpr std::int64_t kShortK = 1024;
-  constexpr std::int64_t kTurnsK = 2048;
-  constexpr std::int64_t kTurnsDepth = 4;  // of k, times the rows
-  constexpr std::int64_t kLongK = 4096;
-  std::int64_t rows = 0;
-  for (const GemmShape& shape : problem.groups) rows += shape.m;
-  const std::int64_t mean = rows / static_cast<std::int64_t>(problem.groups.size());
-  const std::int64_t k = problem.groups.front().k;
-
-  // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
-  // stream past few rows want many of their bytes on the way: narrow tiles have the most stages.
-  // With a short k a tile is soon done, and many narrow ones cost more than wide ones. Where its
-  // end takes a share of its time, or there are many tiles, which the power limit slows down, they
-  // are taken in turns. A pair of tiles of weights shares nothing but the rows: few are no gain.
-  const bool in_turns = mean >= kMostRows && k <= std::max(kTurnsK, kTurnsDepth * mean);
-  const std::string name =
-      "sm90_" + std::string(name_of(problem.types.a)) +
-      (in_turns                                                 ? "_128x128x64_turns_swapped_1x2"
-       : mean >= kMostRows                                      ? "_256x128x64_swapped_1x2"
-       : mean >= kManyRows                                      ? "_192x128x64_swapped_1x2"
-       : mean > kFewRows || (mean > kLeastRows && k <= kShortK) ? "_128x128x64_swapped"
-       : mean > kLeastRows                                      ? "_64x128x64_swapped_1x2"
-                                                                : "_64x128x64_swapped");
-  const KernelEntry* const kernel = find_kernel(name);
-  if (kernel == nullptr || why_not_where_it_lies(*kernel, problem, machine)) return options;
-  options.kernel = name;
-  // So few tiles that their k has to be shared out: the model's choice.
-  if (tiles_of(problem.groups, 128, 128) < machine.workers / 2) return options;
-  // Where a tile takes long, so do the last ones that leave workers idle: they are shared out
-  // (make_claimed_partition).
-  options.schedule =
-      mean >= kMostRows && k >= kLongK ? ScheduleKind::hybrid : ScheduleKind::data_parallel;
-  // Tokens of a few weights' tiles one after another: those are read from memory once.
-  options.order = TileOrderChoice{TileOrder::swizzle, 4};
+  if (!leaves_open(options) || !has_ragged_rows || problem.groups.empty()) return options;
+  const auto choice = choose_for_layer(problem, machine);
+  if (!choice) return options;
+  options.kernel = choice->kernel->name;
+  options.schedule = choice->schedule;
+  options.order = choice->order;
   return options;
 }
 

@@ -23,6 +23,7 @@ struct PlanRequest {
   const Machine& machine;
   const PlanOptions& options;
   std::vector<ShapeRun> runs;
+  const KernelEntry* for_layer = nullptr;  // of a layer of experts (layer.hpp)
 };
 
 struct TileCandidate {

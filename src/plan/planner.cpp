@@ -10,6 +10,7 @@
 #include "plan/candidates.hpp"
 #include "plan/decompose.hpp"
 #include "plan/invariant.hpp"
+#include "plan/layer.hpp"
 #include "plan/reason.hpp"
 #include "schedule/check.hpp"
 #include "tessera/error.hpp"
@@ -179,7 +180,16 @@ Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions
   check_machine(machine);
   check_options(problem, machine, options);
 
-  const PlanRequest request{problem, machine, options, shape_runs(problem)};
+  PlanOptions within = options;
+  const std::optional<LayerChoice> layer = leaves_open(options) && is_layer(problem, machine)
+                                               ? choose_for_layer(problem, machine)
+                                               : std::nullopt;
+  if (layer) {
+    within.schedule = layer->schedule;
+    within.order = layer->order;
+  }
+  const PlanRequest request{problem, machine, within, shape_runs(problem),
+                            layer ? layer->kernel : nullptr};
   TileChoices choices = enumerate_tiles(request);
   reject_uncountable(request, choices);
   if (options.batch_invariant) keep_invariant_tile(request, choices);

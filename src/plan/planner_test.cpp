@@ -178,14 +178,26 @@ TEST(Planner, TilesInTurnsAreFoundWithoutTheOthersToo) {
   }
 }
 
-TEST(Planner, SeveralProductsTakeNoTurnsUnlessAsked) {
+// A layer of experts by rules, what else shares nothing by the model: dealt round robin, lone
+// blocks of several products take longer than those of one.
+TEST(Planner, SeveralProductsAsALayerOrByTheModel) {
   const Machine machine = machine_by_name("h200");
-  Problem problem = dense_problem({4096, 7168, 2048}, gemm_types_for(ElementType::bf16));
+  Problem problem = dense_problem({1024, 7168, 2048}, gemm_types_for(ElementType::bf16));
   problem.groups.resize(8, problem.groups.front());
-  EXPECT_EQ(make_plan(problem, machine).kernel.find("turns"), std::string::npos);
+  const Plan layer = make_plan(problem, machine);
+  EXPECT_EQ(layer.kernel, "sm90_bf16_256x128x64_swapped_1x2");
+  EXPECT_EQ(layer.schedule.kind, ScheduleKind::data_parallel);
+  EXPECT_NE(layer.reason.find("layer of experts"), std::string::npos) << layer.reason;
+
   PlanOptions options;
   options.kernel = "sm90_bf16_128x128x64_turns";
-  EXPECT_EQ(make_plan(problem, machine, options).kernel, *options.kernel);
+  Problem one = problem;
+  one.groups = {{8 * 1024, 7168, 2048}};
+  EXPECT_GT(make_plan(problem, machine, options).cost.seconds,
+            1.1 * make_plan(one, machine, options).cost.seconds);
+
+  problem.groups.push_back({1024, 7168, 1024});
+  EXPECT_EQ(make_plan(problem, machine).reason.find("layer"), std::string::npos);
 }
 
 TEST(Planner, MisalignedOperandsAreCopiedWhereThatPaysAndTheReasonSaysSo) {

@@ -92,6 +92,8 @@ std::string reason_for(const PlanRequest& request, const TileCandidate& candidat
         "a row's bits must not depend on its neighbours, so tile and splits follow from n, k and "
         "the "
         "types";
+  } else if (request.for_layer != nullptr) {
+    text = "a layer of experts with so many rows, and such a k, does best so";
   } else if (options.schedule) {
     text = "the caller chose " + std::string(name_of(*options.schedule));
   } else {

@@ -61,18 +61,15 @@ void enumerate_gpu_tiles(const PlanRequest& request, TileChoices& choices) {
       choices.rejected.push_back({std::string(kernel.name), kernel.tile, std::move(reason)});
     };
     if (request.options.kernel && *request.options.kernel != kernel.name) continue;
-    if (wanted && !same_blocks(*wanted, kernel.tile)) {
+    if (request.for_layer != nullptr && request.for_layer->name != kernel.name) {
+      reject("does worse by layers of experts");
+    } else if (wanted && !same_blocks(*wanted, kernel.tile)) {
       reject("has tiles of another shape than was asked for");
     } else if (auto reason = why_not(kernel, request.problem, request.machine)) {
       reject(*reason);
     } else if (auto in_place = why_not_in_place(kernel, request.problem);
                in_place && !may_copy(request.options)) {
       reject(*in_place);
-    } else if (takes_turns(kernel.tile) && request.problem.groups.size() > 1 &&
-               !request.options.kernel) {
-      // Layers of experts on an H200, 2026-11: 1.27 to 1.68 times what the model predicts, where
-      // 128×256 blocks took 1.00 to 1.12.
-      reject("takes longer in turns for the tiles of several products");
     } else if (auto too_big = why_not_resident(request, kernel.tile, &kernel)) {
       reject(*too_big);
     } else {

@@ -6,6 +6,7 @@
 #include "core/sm90_tiles.hpp"
 #include "plan/intensity.hpp"
 #include "plan/orientation.hpp"
+#include "schedule/iteration_space.hpp"
 
 namespace tessera {
 namespace {
@@ -244,6 +245,27 @@ double weighted_bytes(const TileConfig& tile, const Problem& problem, Weight wei
              weight(problem.b, problem.b.major == Major::row, tile.block_n / tile.cluster_n);
 }
 
+// What the cache sends, as a share of the above, of several products: workers that read the same
+// blocks are not in step, and each has to be sent its own. H200, 2026-11, layers of experts
+// (docs/grouped.md).
+constexpr double kApart = 0.6;
+
+double in_step(const Problem& problem) {
+  return problem.groups.size() > 1 ? kApart : 1;
+}
+
+// A tile of groups' rows as it is computed where workers claim them: all of a product equally wide.
+TileConfig narrowed(TileConfig tile, const GemmShape& shape, const Problem& problem,
+                    const KernelEntry* kernel) {
+  constexpr std::int64_t kStep = 32;
+  const bool narrows =
+      kernel != nullptr && claims_tiles(*kernel, problem) && tile.swap_operands && shape.m > 0;
+  if (!narrows) return tile;
+  const std::int64_t rows = ceil_div(shape.m, ceil_div(shape.m, tile.block_m));
+  tile.block_m = std::min(tile.block_m, static_cast<int>(ceil_div(rows, kStep) * kStep));
+  return tile;
+}
+
 KernelSpeed speed_of(const KernelEntry* kernel) {
   return kernel != nullptr ? kernel->speed : KernelSpeed{};
 }
@@ -280,8 +302,9 @@ double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
 // A GPU's tile always computes all of itself: rows and columns beyond the edge are zeros that cost
 // the same. A cluster's blocks work side by side on their shares.
 WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
-                       const TileConfig& tile, const KernelEntry* kernel, double all_seconds) {
+                       const TileConfig& whole, const KernelEntry* kernel, double all_seconds) {
   const KernelSpeed speed = speed_of(kernel);
+  const TileConfig tile = narrowed(whole, shape, problem, kernel);
   const double blocks = tile.cluster_m * tile.cluster_n;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
                       speed.main_loop_share * pair_share(tile, problem.b);
@@ -299,7 +322,7 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
                                   worker_cache_rate(machine) +
                               kLineOutside * lines_outside(shape, problem, tile) +
                               cluster_loading(tile);
-  time.shared_loading = asked * blocks / (shared_output(tile) * cache_rate);
+  time.shared_loading = asked * blocks / (shared_output(whole) * in_step(problem) * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = kStoring * c_bytes / cache_rate + speed.tile_seconds;
   time.shared_storing =

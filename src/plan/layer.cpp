@@ -1,0 +1,88 @@
+#include "plan/layer.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "schedule/iteration_space.hpp"
+
+namespace tessera {
+namespace {
+
+std::int64_t tiles_of_128(const Problem& problem) {
+  std::int64_t tiles = 0;
+  for (const GemmShape& shape : problem.groups) {
+    tiles += ceil_div(shape.m, 128) * ceil_div(shape.n, 128);
+  }
+  return tiles;
+}
+
+std::int64_t mean_rows(const Problem& problem) {
+  std::int64_t rows = 0;
+  for (const GemmShape& shape : problem.groups) rows += shape.m;
+  return rows / static_cast<std::int64_t>(problem.groups.size());
+}
+
+}  // namespace
+
+bool leaves_open(const PlanOptions& options) {
+  return !options.schedule && !options.splits && !options.batch_invariant && !options.kernel &&
+         !options.tile && !options.order && !options.workers;
+}
+
+bool is_layer(const Problem& problem, const Machine& machine) {
+  // Weights as experts have them; smaller ones make few tiles of this size, or short ones.
+  constexpr std::int64_t kLeastN = 1024;
+  constexpr std::int64_t kLeastK = 512;
+  if (problem.groups.size() < 2 || problem.types.c != problem.types.a) return false;
+  const GemmShape& first = problem.groups.front();
+  const bool alike = std::ranges::all_of(problem.groups, [&](const GemmShape& shape) {
+    return shape.n == first.n && shape.k == first.k;
+  });
+  return alike && first.n >= kLeastN && first.k >= kLeastK &&
+         tiles_of_128(problem) >= machine.workers;
+}
+
+// Measured over skewed groups, these do best, or within a few percent (docs/grouped.md).
+std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machine& machine) {
+  // Rows of an average group.
+  constexpr std::int64_t kLeastRows = 4;
+  constexpr std::int64_t kFewRows = 32;
+  constexpr std::int64_t kManyRows = 96;
+  constexpr std::int64_t kMostRows = 192;
+  constexpr std::int64_t kTurnsRows = 2048;
+  constexpr std::int64_t kShortK = 1024;
+  constexpr std::int64_t kLongK = 4096;
+  const std::int64_t mean = mean_rows(problem);
+  const std::int64_t k = problem.groups.front().k;
+
+  // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
+  // stream past few rows want many of their bytes on the way: narrow tiles have the most stages.
+  // With a short k a tile is soon done, and many narrow ones cost more than wide ones. Where its
+  // end takes a share of its time, or the power limit lowers the clock, tiles are taken in turns. A
+  // pair of tiles of weights shares nothing but the rows: few are no gain.
+  const bool in_turns = mean >= kTurnsRows || (mean >= kMostRows && k <= kShortK);
+  const KernelEntry* const kernel =
+      find_kernel("sm90_" + std::string(name_of(problem.types.a)) +
+                  (in_turns            ? "_128x128x64_turns_swapped_1x2"
+                   : mean >= kMostRows ? "_256x128x64_swapped_1x2"
+                   : mean >= kManyRows ? "_192x128x64_swapped_1x2"
+                   : mean > kFewRows || (mean > kLeastRows && k <= kShortK) ? "_128x128x64_swapped"
+                   : mean > kLeastRows ? "_64x128x64_swapped_1x2"
+                                       : "_64x128x64_swapped"));
+  if (kernel == nullptr || why_not(*kernel, problem, machine) ||
+      why_not_in_place(*kernel, problem)) {
+    return std::nullopt;
+  }
+  LayerChoice choice{kernel, std::nullopt, std::nullopt};
+  // So few tiles that their k has to be shared out: the model's choice.
+  if (tiles_of_128(problem) < machine.workers / 2) return choice;
+  // Where a tile takes long, so do the last ones that leave workers idle: they are shared out
+  // (make_claimed_partition).
+  choice.schedule =
+      mean >= kMostRows && k >= kLongK ? ScheduleKind::hybrid : ScheduleKind::data_parallel;
+  // Tokens of a few weights' tiles one after another: those are read from memory once.
+  choice.order = TileOrderChoice{TileOrder::swizzle, 4};
+  return choice;
+}
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// Layers of experts: many products by weights of one size, whose rows a router deals out. What
+// suits them on a GPU is said by rules, for a model of waves is upset by sizes that nobody knows,
+// or that leave tiles of many widths.
+#pragma once
+
+#include <optional>
+
+#include "core/catalogue.hpp"
+#include "tessera/machine.hpp"
+#include "tessera/plan.hpp"
+#include "tessera/problem.hpp"
+
+namespace tessera {
+
+struct LayerChoice {
+  const KernelEntry* kernel = nullptr;
+  std::optional<ScheduleKind> schedule;  // none: too few tiles, so that the model chooses
+  std::optional<TileOrderChoice> order;
+};
+
+// Nothing where the machine has no such kernel, or it cannot read the operands where they lie.
+// Products differ in m alone.
+std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machine& machine);
+
+// Whether the caller leaves open what choose_for_layer chooses.
+bool leaves_open(const PlanOptions& options);
+
+// Whether products whose sizes are known make a layer of more than a few tiles, whose C is no wider
+// than its inputs.
+bool is_layer(const Problem& problem, const Machine& machine);
+
+}  // namespace tessera
