@@ -26,12 +26,11 @@ inline std::string why_no_device() {
   return count == 0 ? "no CUDA device" : "";
 }
 
+// Owned device memory. Freeing it waits for all work of the device, as cudaFree does.
 class DeviceBuffer {
  public:
-  explicit DeviceBuffer(std::size_t bytes) : size_(bytes) {
-    if (bytes > 0) check(cudaMalloc(&data_, bytes));
-  }
-  ~DeviceBuffer() { cudaFree(data_); }
+  explicit DeviceBuffer(std::size_t bytes);
+  ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   DeviceBuffer& operator=(DeviceBuffer&&) = delete;
@@ -57,19 +56,12 @@ class Stream {
 };
 
 // The first device, as far as forced plans need to know it.
-inline Machine device_under_test() {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, 0));
-  Machine machine;
-  machine.name = properties.name;
-  machine.kind = MachineKind::gpu;
-  machine.architecture = properties.major == 9 ? "sm_90" : "sm_80";
-  machine.workers = properties.multiProcessorCount;
-  machine.scratchpad_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
-  return machine;
-}
+const Machine& device_under_test();
 
 class CudaTest : public ::testing::Test {
+ public:
+  ~CudaTest() override;
+
  protected:
   void SetUp() override {
     if (const std::string reason = why_no_device(); !reason.empty()) GTEST_SKIP() << reason;

@@ -4,12 +4,14 @@
 
 #include "bench/cuda/random.cuh"
 #include "cuda/device_scalar.cuh"
+#include "cuda/tally.cuh"
 
 namespace tessera::test {
 namespace {
 
 constexpr std::int64_t kGuardBytes = 1024;
 constexpr int kThreads = 256;
+constexpr std::int64_t kGridRows = 65535;
 
 unsigned blocks_for(std::int64_t count) {
   return static_cast<unsigned>(
@@ -42,8 +44,7 @@ __global__ void fill_kernel(MatrixView view, DeviceFill fill, std::uint64_t seed
 
 // Counts bytes other than 0xff in buffer elements that are not the matrix's.
 __global__ void damage_kernel(MatrixView view, bool rows_outside, const unsigned char* buffer,
-                              std::int64_t first, std::int64_t elements, int size,
-                              unsigned long long* damaged) {
+                              std::int64_t first, std::int64_t elements, int size, Tally* damaged) {
   const std::int64_t outer_stride = rows_outside ? view.row_stride : view.col_stride;
   const std::int64_t inner_stride = rows_outside ? view.col_stride : view.row_stride;
   const std::int64_t outers = rows_outside ? view.rows : view.cols;
@@ -58,48 +59,49 @@ __global__ void damage_kernel(MatrixView view, bool rows_outside, const unsigned
       }
     }
     for (int byte = 0; byte < size; ++byte) {
-      if (buffer[e * size + byte] != 0xff) atomicAdd(damaged, 1ULL);
+      if (buffer[e * size + byte] != 0xff) damaged->note(e * size + byte);
     }
   }
 }
 
-__global__ void difference_kernel(MatrixView p, MatrixView q, int size,
-                                  unsigned long long* differences) {
+__device__ bool is_same(const unsigned char* p, const unsigned char* q, int size) {
+  bool same = true;
+  for (int byte = 0; byte < size; ++byte) same = same && p[byte] == q[byte];
+  return same;
+}
+
+__global__ void difference_kernel(MatrixView p, MatrixView q, int size, Tally* differences) {
   const auto* const p_bytes = static_cast<const unsigned char*>(p.data);
   const auto* const q_bytes = static_cast<const unsigned char*>(q.data);
-  unsigned long long found = 0;
   for (std::int64_t i = first_index(); i < p.rows * p.cols; i += index_step()) {
     const std::int64_t row = i / p.cols;
     const std::int64_t col = i % p.cols;
     const std::int64_t p_at = (row * p.row_stride + col * p.col_stride) * size;
     const std::int64_t q_at = (row * q.row_stride + col * q.col_stride) * size;
-    bool same = true;
-    for (int byte = 0; byte < size; ++byte)
-      same = same && p_bytes[p_at + byte] == q_bytes[q_at + byte];
-    found += same ? 0 : 1;
+    if (!is_same(p_bytes + p_at, q_bytes + q_at, size)) differences->note(i);
   }
-  if (found > 0) atomicAdd(differences, found);
 }
 
-// A counter in device memory, read back after the work that counted.
-class Counter {
- public:
-  explicit Counter(cudaStream_t stream) : buffer_(sizeof(unsigned long long)), stream_(stream) {
-    check(cudaMemsetAsync(buffer_.data(), 0, buffer_.size(), stream_));
+// One block row per part.
+__global__ void mark_kernel(const MatrixView* parts, std::int64_t count, const void* buffer,
+                            int size, bool* is_owned) {
+  for (std::int64_t which = blockIdx.y; which < count; which += gridDim.y) {
+    const MatrixView part = parts[which];
+    bool* const first =
+        is_owned + (static_cast<const char*>(part.data) - static_cast<const char*>(buffer)) / size;
+    for (std::int64_t i = first_index(); i < part.rows * part.cols; i += index_step()) {
+      first[i / part.cols * part.row_stride + i % part.cols * part.col_stride] = true;
+    }
   }
-  unsigned long long* device() const { return static_cast<unsigned long long*>(buffer_.data()); }
-  std::int64_t read() const {
-    unsigned long long value = 0;
-    check(cudaGetLastError());
-    check(cudaMemcpyAsync(&value, buffer_.data(), sizeof value, cudaMemcpyDeviceToHost, stream_));
-    check(cudaStreamSynchronize(stream_));
-    return static_cast<std::int64_t>(value);
-  }
+}
 
- private:
-  DeviceBuffer buffer_;
-  cudaStream_t stream_;
-};
+__global__ void changes_kernel(const unsigned char* after, const unsigned char* before,
+                               const bool* is_owned, std::int64_t elements, int size,
+                               Tally* changes) {
+  for (std::int64_t e = first_index(); e < elements; e += index_step()) {
+    if (!is_owned[e] && !is_same(after + e * size, before + e * size, size)) changes->note(e);
+  }
+}
 
 }  // namespace
 
@@ -138,21 +140,47 @@ void DeviceMatrix::copy_from(const DeviceMatrix& other, cudaStream_t stream) {
 }
 
 std::string DeviceMatrix::damage() const {
-  const Counter damaged(nullptr);
+  const DeviceTally damaged;
   damage_kernel<<<blocks_for(elements_), kThreads>>>(
       view_, rows_outside_, static_cast<const unsigned char*>(buffer_.data()), first_, elements_,
       size_of(view_.type), damaged.device());
-  const std::int64_t bytes = damaged.read();
+  const unsigned long long bytes = damaged.read().count;
   return bytes == 0 ? "" : std::to_string(bytes) + " bytes outside the matrix were overwritten";
 }
 
+std::string DeviceMatrix::changes_outside(std::span<const MatrixView> parts,
+                                          const DeviceMatrix& before) const {
+  const DeviceBuffer is_owned(static_cast<std::size_t>(elements_));
+  check(cudaMemsetAsync(is_owned.data(), 0, is_owned.size(), nullptr));
+  std::int64_t largest = 0;
+  for (const MatrixView& part : parts) largest = std::max(largest, part.rows * part.cols);
+  const DeviceBuffer uploaded(parts.size_bytes());
+  if (largest > 0) {
+    check(cudaMemcpy(uploaded.data(), parts.data(), parts.size_bytes(), cudaMemcpyHostToDevice));
+    const auto count = static_cast<std::int64_t>(parts.size());
+    const dim3 grid(blocks_for(largest), static_cast<unsigned>(std::min(count, kGridRows)));
+    mark_kernel<<<grid, kThreads>>>(static_cast<const MatrixView*>(uploaded.data()), count,
+                                    buffer_.data(), size_of(view_.type),
+                                    static_cast<bool*>(is_owned.data()));
+  }
+  const DeviceTally changes;
+  changes_kernel<<<blocks_for(elements_), kThreads>>>(
+      static_cast<const unsigned char*>(buffer_.data()),
+      static_cast<const unsigned char*>(before.buffer_.data()),
+      static_cast<const bool*>(is_owned.data()), elements_, size_of(view_.type), changes.device());
+  const Tally found = changes.read();
+  if (found.count == 0) return "";
+  return std::to_string(found.count) + " elements outside all products changed, the first at " +
+         std::to_string(static_cast<std::int64_t>(found.first) - first_);
+}
+
 std::int64_t DeviceMatrix::count_differences(const DeviceMatrix& other, cudaStream_t stream) const {
-  const Counter differences(stream);
+  const DeviceTally differences(stream);
   if (view_.rows * view_.cols > 0) {
     difference_kernel<<<blocks_for(view_.rows * view_.cols), kThreads, 0, stream>>>(
         view_, other.view_, size_of(view_.type), differences.device());
   }
-  return differences.read();
+  return static_cast<std::int64_t>(differences.read().count);
 }
 
 }  // namespace tessera::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "cuda/device.hpp"
@@ -35,6 +36,10 @@ class DeviceMatrix {
 
   // Empty, or what was written outside the matrix's own elements.
   std::string damage() const;
+
+  // Empty, or what differs from another matrix of the same layout outside these parts of this one,
+  // guards and padding included.
+  std::string changes_outside(std::span<const MatrixView> parts, const DeviceMatrix& before) const;
 
   // How many elements differ bitwise from another matrix of the same shape and layout.
   std::int64_t count_differences(const DeviceMatrix& other, cudaStream_t stream = nullptr) const;

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
+#include "bench/cuda/random.cuh"
 #include "core/reference.hpp"
-#include "cuda/device.hpp"
 #include "cuda/device_scalar.cuh"
+#include "cuda/tally.cuh"
 
 namespace tessera::test {
 namespace {
-
-struct Wrong {
-  unsigned long long count;
-  unsigned long long first;  // row·cols + col
-};
 
 struct Element {
   double got;
@@ -26,6 +23,30 @@ struct Bound {
   double output;
   double tiny;  // absolute error of results below C's normal range
 };
+
+struct Product {
+  JudgeRequest request;
+  Bound bound;
+};
+
+// What an element of A·B is, and what bounds its rounding.
+struct Sums {
+  double dot = 0;
+  double magnitude = 0;
+
+  __device__ void add(double a, double b) {
+    dot += a * b;
+    magnitude += fabs(a * b);
+  }
+};
+
+// Where an element stands in a tally: its product's number above these bits, row·cols + col below.
+constexpr int kElementBits = 40;
+constexpr std::int64_t kGridRows = 65535;
+constexpr int kWarp = 32;
+// A block judges a square of C, whose sums it takes from this depth of A and B at a time.
+constexpr int kSide = 16;
+constexpr int kDepth = 32;
 
 __device__ double activation_of(Activation activation, double x) {
   switch (activation) {
@@ -43,27 +64,67 @@ __device__ double activation_of(Activation activation, double x) {
   return x;
 }
 
-__device__ Element element(const JudgeRequest& request, const Bound& bound, std::int64_t row,
-                           std::int64_t col) {
+// By the warp's 32 threads together.
+__device__ Sums sums_of_element(const JudgeRequest& request, std::int64_t row, std::int64_t col) {
   const ConstMatrixView& a = request.operands.a;
   const ConstMatrixView& b = request.operands.b;
+  Sums sums;
+  if (request.alpha == 0) return sums;
+  for (std::int64_t l = threadIdx.x % kWarp; l < a.cols; l += kWarp) {
+    sums.add(load_scalar(a.data, row * a.row_stride + l * a.col_stride, a.type),
+             load_scalar(b.data, l * b.row_stride + col * b.col_stride, b.type));
+  }
+  for (int other = kWarp / 2; other > 0; other /= 2) {
+    sums.dot += __shfl_xor_sync(~0U, sums.dot, other);
+    sums.magnitude += __shfl_xor_sync(~0U, sums.magnitude, other);
+  }
+  return sums;
+}
+
+// By the block, each thread its own element of the square of C that begins at (row, col).
+__device__ Sums sums_of_square(const JudgeRequest& request, std::int64_t row, std::int64_t col) {
+  const ConstMatrixView& a = request.operands.a;
+  const ConstMatrixView& b = request.operands.b;
+  __shared__ double a_part[kSide][kDepth + 1];
+  __shared__ double b_part[kDepth][kSide + 1];
+  const int thread = static_cast<int>(threadIdx.x);
+  Sums sums;
+  if (request.alpha == 0) return sums;
+  for (std::int64_t k = 0; k < a.cols; k += kDepth) {
+    __syncthreads();
+    for (int i = thread; i < kSide * kDepth; i += kSide * kSide) {
+      const std::int64_t m = row + i / kDepth;
+      const std::int64_t l = k + i % kDepth;
+      a_part[i / kDepth][i % kDepth] =
+          m < a.rows && l < a.cols
+              ? load_scalar(a.data, m * a.row_stride + l * a.col_stride, a.type)
+              : 0;
+    }
+    for (int i = thread; i < kSide * kDepth; i += kSide * kSide) {
+      const std::int64_t l = k + i / kSide;
+      const std::int64_t n = col + i % kSide;
+      b_part[i / kSide][i % kSide] =
+          l < b.rows && n < b.cols
+              ? load_scalar(b.data, l * b.row_stride + n * b.col_stride, b.type)
+              : 0;
+    }
+    __syncthreads();
+    for (int l = 0; l < kDepth; ++l) sums.add(a_part[thread / kSide][l], b_part[l][thread % kSide]);
+  }
+  return sums;
+}
+
+__device__ Element element(const Product& product, std::int64_t row, std::int64_t col,
+                           const Sums& sums) {
+  const JudgeRequest& request = product.request;
+  const Bound& bound = product.bound;
   const MatrixView& c = request.operands.c;
   const ConstVectorView& bias_view = request.operands.bias;
-  double dot = 0;
-  double magnitude = 0;
-  if (request.alpha != 0) {
-    for (std::int64_t l = 0; l < a.cols; ++l) {
-      const double p = load_scalar(a.data, row * a.row_stride + l * a.col_stride, a.type);
-      const double q = load_scalar(b.data, l * b.row_stride + col * b.col_stride, b.type);
-      dot += p * q;
-      magnitude += fabs(p * q);
-    }
-  }
-  const std::int64_t at = row * c.row_stride + col * c.col_stride;
-  double value = request.alpha != 0 ? request.alpha * dot : 0;
-  magnitude *= fabs(request.alpha);
+  const std::int64_t place = row * c.row_stride + col * c.col_stride;
+  double value = request.alpha * sums.dot;
+  double magnitude = fabs(request.alpha) * sums.magnitude;
   if (request.beta != 0) {
-    const double before = request.beta * load_scalar(request.c_before, at, c.type);
+    const double before = request.beta * load_scalar(request.c_before, place, c.type);
     value += before;
     magnitude += fabs(before);
   }
@@ -74,10 +135,10 @@ __device__ Element element(const JudgeRequest& request, const Bound& bound, std:
     magnitude += fabs(bias);
   }
   const double activated = activation_of(request.epilogue.activation, value);
-  const double got = load_scalar(c.data, at, c.type);
+  const double got = load_scalar(c.data, place, c.type);
   if (request.exact) return {got, rounded_to(c.type, activated), 0};
 
-  const double depth = static_cast<double>(a.cols + request.contributors + 4);
+  const double depth = static_cast<double>(request.operands.a.cols + request.contributors + 4);
   const double gamma = depth * bound.accumulator / (1 - depth * bound.accumulator);
   const bool none = request.epilogue.activation == Activation::none;
   const double from_sum = (none ? 1.0 : 1.13) * gamma * magnitude;
@@ -87,68 +148,110 @@ __device__ Element element(const JudgeRequest& request, const Bound& bound, std:
   return {got, activated, from_sum + from_activation + from_output + from_judge};
 }
 
-__device__ std::uint64_t scramble(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
+__device__ void judge_element(const Product& product, std::int64_t which, std::int64_t row,
+                              std::int64_t col, const Sums& sums, Tally* wrong) {
+  const Element e = element(product, row, col, sums);
+  const bool right = fabs(e.got - e.want) <= e.tolerance || e.got == e.want;
+  if (!right) wrong->note(which << kElementBits | (row * product.request.operands.c.cols + col));
 }
 
-__global__ void judge_kernel(JudgeRequest request, Bound bound, Wrong* wrong) {
-  const MatrixView& c = request.operands.c;
-  const std::int64_t all = c.rows * c.cols;
-  const std::int64_t count = request.samples > 0 ? request.samples : all;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += step) {
-    const auto at = request.samples > 0
-                        ? static_cast<std::int64_t>(scramble(static_cast<std::uint64_t>(i) + 1) %
-                                                    static_cast<std::uint64_t>(all))
-                        : i;
-    const Element e = element(request, bound, at / c.cols, at % c.cols);
-    const bool right = fabs(e.got - e.want) <= e.tolerance || e.got == e.want;
-    if (right) continue;
-    atomicAdd(&wrong->count, 1ULL);
-    atomicMin(&wrong->first, static_cast<unsigned long long>(at));
+__host__ __device__ std::int64_t squares_along(std::int64_t length) {
+  return (length + kSide - 1) / kSide;
+}
+
+// One block row per product.
+__global__ void judge_kernel(const Product* products, std::int64_t product_count, Tally* wrong) {
+  for (std::int64_t which = blockIdx.y; which < product_count; which += gridDim.y) {
+    const Product product = products[which];
+    const MatrixView& c = product.request.operands.c;
+    const std::int64_t across = squares_along(c.cols);
+    for (std::int64_t i = blockIdx.x; i < squares_along(c.rows) * across; i += gridDim.x) {
+      const std::int64_t first_row = i / across * kSide;
+      const std::int64_t first_col = i % across * kSide;
+      const Sums sums = sums_of_square(product.request, first_row, first_col);
+      const std::int64_t row = first_row + threadIdx.x / kSide;
+      const std::int64_t col = first_col + threadIdx.x % kSide;
+      if (row < c.rows && col < c.cols) judge_element(product, which, row, col, sums, wrong);
+    }
   }
 }
 
-__global__ void explain_kernel(JudgeRequest request, Bound bound, std::int64_t at, Element* out) {
-  *out = element(request, bound, at / request.operands.c.cols, at % request.operands.c.cols);
+// One warp per sample.
+__global__ void sample_kernel(const Product* products, std::int64_t product_count, Tally* wrong) {
+  for (std::int64_t which = blockIdx.y; which < product_count; which += gridDim.y) {
+    const Product product = products[which];
+    const MatrixView& c = product.request.operands.c;
+    const auto all = static_cast<std::uint64_t>(c.rows * c.cols);
+    if (all == 0) continue;
+    for (std::int64_t i = first_index() / kWarp; i < product.request.samples;
+         i += index_step() / kWarp) {
+      const auto at = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % all);
+      const std::int64_t row = at / c.cols;
+      const std::int64_t col = at % c.cols;
+      const Sums sums = sums_of_element(product.request, row, col);
+      if (threadIdx.x % kWarp == 0) judge_element(product, which, row, col, sums, wrong);
+    }
+  }
+}
+
+__global__ void explain_kernel(const Product* product, std::int64_t at, Element* out) {
+  const std::int64_t row = at / product->request.operands.c.cols;
+  const std::int64_t col = at % product->request.operands.c.cols;
+  const Element e = element(*product, row, col, sums_of_element(product->request, row, col));
+  if (threadIdx.x == 0) *out = e;
+}
+
+std::string explain(const Tally& wrong, std::int64_t judged, std::span<const JudgeRequest> requests,
+                    const Product* products) {
+  const auto which = static_cast<std::int64_t>(wrong.first >> kElementBits);
+  const auto at = static_cast<std::int64_t>(wrong.first & ((1ULL << kElementBits) - 1));
+  const DeviceBuffer explained(sizeof(Element));
+  explain_kernel<<<1, kWarp>>>(products + which, at, static_cast<Element*>(explained.data()));
+  check(cudaGetLastError());
+  Element element{};
+  check(cudaMemcpy(&element, explained.data(), sizeof element, cudaMemcpyDeviceToHost));
+  const MatrixView& c = requests[static_cast<std::size_t>(which)].operands.c;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "%llu of %lld elements wrong; the first at (%lld, %lld) of product %lld: %.9g, "
+                "expected %.9g ± %.3g",
+                wrong.count, static_cast<long long>(judged), static_cast<long long>(at / c.cols),
+                static_cast<long long>(at % c.cols), static_cast<long long>(which), element.got,
+                element.want, element.tolerance);
+  return text;
 }
 
 }  // namespace
 
-std::string judge(const JudgeRequest& request) {
-  const MatrixView& c = request.operands.c;
-  if (c.rows * c.cols == 0) return "";
-  const GemmTypes types{request.operands.a.type, request.operands.b.type, c.type};
-  const Bound bound{unit_roundoff(accumulator_of(types)), unit_roundoff(types.c),
-                    smallest_subnormal(types.c)};
+std::string judge(std::span<const JudgeRequest> requests) {
+  std::vector<Product> products;
+  std::int64_t judged = 0;
+  std::int64_t most_blocks = 0;
+  const std::int64_t samples = requests.empty() ? 0 : requests.front().samples;
+  for (const JudgeRequest& request : requests) {
+    const MatrixView& c = request.operands.c;
+    const GemmTypes types{request.operands.a.type, request.operands.b.type, c.type};
+    products.push_back({request,
+                        {unit_roundoff(accumulator_of(types)), unit_roundoff(types.c),
+                         smallest_subnormal(types.c)}});
+    judged += samples > 0 ? samples : c.rows * c.cols;
+    most_blocks =
+        std::max(most_blocks, samples > 0 ? samples * kWarp / (kSide * kSide) + 1
+                                          : squares_along(c.rows) * squares_along(c.cols));
+  }
+  if (judged == 0) return "";
 
-  const DeviceBuffer memory(sizeof(Wrong) + sizeof(Element));
-  auto* const wrong = static_cast<Wrong*>(memory.data());
-  auto* const explained = reinterpret_cast<Element*>(wrong + 1);
-  Wrong host{0, ~0ULL};
-  check(cudaMemcpy(wrong, &host, sizeof host, cudaMemcpyHostToDevice));
-  const std::int64_t count = request.samples > 0 ? request.samples : c.rows * c.cols;
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((count + 127) / 128, 1 << 20));
-  judge_kernel<<<blocks, 128>>>(request, bound, wrong);
-  check(cudaGetLastError());
-  check(cudaMemcpy(&host, wrong, sizeof host, cudaMemcpyDeviceToHost));
-  if (host.count == 0) return "";
-
-  const auto at = static_cast<std::int64_t>(host.first);
-  explain_kernel<<<1, 1>>>(request, bound, at, explained);
-  check(cudaGetLastError());
-  Element element{};
-  check(cudaMemcpy(&element, explained, sizeof element, cudaMemcpyDeviceToHost));
-  char text[256];
-  std::snprintf(
-      text, sizeof text,
-      "%llu of %lld elements wrong; the first at (%lld, %lld): %.9g, expected %.9g ± %.3g",
-      host.count, static_cast<long long>(count), static_cast<long long>(at / c.cols),
-      static_cast<long long>(at % c.cols), element.got, element.want, element.tolerance);
-  return text;
+  const DeviceBuffer memory(products.size() * sizeof(Product));
+  auto* const uploaded = static_cast<Product*>(memory.data());
+  check(cudaMemcpyAsync(uploaded, products.data(), memory.size(), cudaMemcpyHostToDevice, nullptr));
+  const auto count = static_cast<std::int64_t>(products.size());
+  const dim3 grid(static_cast<unsigned>(std::min<std::int64_t>(most_blocks, 1 << 20)),
+                  static_cast<unsigned>(std::min(count, kGridRows)));
+  const DeviceTally wrong;
+  (samples > 0 ? sample_kernel : judge_kernel)<<<grid, kSide * kSide>>>(uploaded, count,
+                                                                        wrong.device());
+  const Tally found = wrong.read();
+  return found.count == 0 ? "" : explain(found, judged, requests, uploaded);
 }
 
 }  // namespace tessera::test

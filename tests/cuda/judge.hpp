@@ -1,8 +1,9 @@
-// Judges a product on the device: every element (or a random sample) against a float64 sum, within
-// the componentwise bound of core/reference.hpp.
+// Judges products on the device: every element (or a random sample) against a float64 sum, within
+// the componentwise bound of core/reference.hpp. One launch judges all products of a call.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "tessera/problem.hpp"
@@ -17,10 +18,10 @@ struct JudgeRequest {
   Epilogue epilogue;
   std::int64_t contributors = 1;  // the most pieces that any tile's sum was made from
   bool exact = false;  // the sums are exact: only the rounding to C's type may differ from them
-  std::int64_t samples = 0;  // 0: all elements
+  std::int64_t samples = 0;  // 0: all elements; alike for all products of a call
 };
 
 // Empty, or how many elements are wrong, and the first of them with what was expected.
-std::string judge(const JudgeRequest& request);
+std::string judge(std::span<const JudgeRequest> requests);
 
 }  // namespace tessera::test

@@ -32,7 +32,8 @@ class Large : public CudaTest, public ::testing::WithParamInterface<KernelEntry>
                     {.kind = ScheduleKind::hybrid, .workers = device_under_test().workers});
     run(plan, {&group, 1});
     check(cudaDeviceSynchronize());
-    EXPECT_EQ(product.verdict(shape.k, 200'000), "");
+    // Long sums are judged at fewer places: still dozens in every tile.
+    EXPECT_EQ(product.verdict(shape.k, shape.k > 1000 ? 20'000 : 200'000), "");
   }
 };
 

@@ -60,18 +60,18 @@ Problem DeviceProduct::problem() const {
 }
 
 std::string DeviceProduct::verdict(std::int64_t contributors, std::int64_t samples) const {
-  std::string wrong =
-      judge({.operands = operands(),
-             .c_before = c_before_.view().data,
-             .alpha = what_.alpha,
-             .beta = what_.beta,
-             .epilogue = what_.epilogue,
-             .contributors = contributors,
-             .exact = what_.fill == DeviceFill::integers || !is_floating(what_.types.c),
-             .samples = samples});
-  if (!wrong.empty()) return wrong;
-  if (wrong = c_.damage(); !wrong.empty()) return "C: " + wrong;
-  return "";
+  const JudgeRequest request{
+      .operands = operands(),
+      .c_before = c_before_.view().data,
+      .alpha = what_.alpha,
+      .beta = what_.beta,
+      .epilogue = what_.epilogue,
+      .contributors = contributors,
+      .exact = what_.fill == DeviceFill::integers || !is_floating(what_.types.c),
+      .samples = samples};
+  std::string wrong = judge({&request, 1});
+  if (wrong.empty()) wrong = c_.damage();
+  return wrong;
 }
 
 std::optional<std::string> run_case(const ProductCase& what, const KernelEntry& kernel,
@@ -82,7 +82,6 @@ std::optional<std::string> run_case(const ProductCase& what, const KernelEntry& 
   const Plan plan = forced_plan(problem, kernel, schedule);
   const Operands group = product.operands();
   run(plan, {&group, 1});
-  check(cudaDeviceSynchronize());
   const std::int64_t iterations = what.shape.k / kernel.tile.block_k + 1;
   return product.verdict(std::min<std::int64_t>(iterations, 4096));
 }

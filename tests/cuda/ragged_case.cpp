@@ -1,7 +1,6 @@
 #include "cuda/ragged_case.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -281,60 +280,22 @@ std::vector<Operands> DeviceRagged::list() const {
 }
 
 std::string DeviceRagged::verdict(std::int64_t contributors) const {
-  const std::vector<Operands> products = list();
   const auto* const c = static_cast<const std::byte*>(c_->view().data);
   const auto* const before = static_cast<const std::byte*>(c_before_->view().data);
-  for (std::size_t g = 0; g < products.size(); ++g) {
-    const Operands& product = products[g];
-    if (product.c.rows == 0 || product.c.cols == 0) continue;
-    const std::string wrong =
-        judge({.operands = product,
-               .c_before = before + (static_cast<const std::byte*>(product.c.data) - c),
-               .alpha = what_.alpha,
-               .beta = what_.beta,
-               .epilogue = what_.epilogue,
-               .contributors = contributors});
-    if (!wrong.empty()) return "group " + std::to_string(g) + ": " + wrong;
-  }
-  if (const std::string wrong = c_->damage(); !wrong.empty()) return "C: " + wrong;
-  return outside();
-}
-
-// Elements of C's memory that belong to no product and are not what they were.
-std::string DeviceRagged::outside() const {
-  const MatrixView c = c_->view();
-  const std::int64_t size = size_of(c.type);
-  const auto count =
-      static_cast<std::size_t>((c.rows - 1) * c.row_stride + (c.cols - 1) * c.col_stride + 1);
-  if (c.rows == 0 || c.cols == 0) return "";
-  std::vector<std::byte> after(count * static_cast<std::size_t>(size));
-  std::vector<std::byte> before(after.size());
-  check(cudaMemcpy(after.data(), c.data, after.size(), cudaMemcpyDeviceToHost));
-  check(cudaMemcpy(before.data(), c_before_->view().data, before.size(), cudaMemcpyDeviceToHost));
-  std::vector<bool> is_owned(count);
+  std::vector<JudgeRequest> requests;
+  std::vector<MatrixView> parts;
   for (const Operands& product : list()) {
-    const std::int64_t first =
-        (static_cast<const std::byte*>(product.c.data) - static_cast<const std::byte*>(c.data)) /
-        size;
-    for (std::int64_t i = 0; i < product.c.rows; ++i) {
-      for (std::int64_t j = 0; j < product.c.cols; ++j) {
-        is_owned[static_cast<std::size_t>(first + i * product.c.row_stride +
-                                          j * product.c.col_stride)] = true;
-      }
-    }
+    parts.push_back(product.c);
+    requests.push_back({.operands = product,
+                        .c_before = before + (static_cast<const std::byte*>(product.c.data) - c),
+                        .alpha = what_.alpha,
+                        .beta = what_.beta,
+                        .epilogue = what_.epilogue,
+                        .contributors = contributors});
   }
-  std::int64_t changed = 0;
-  std::size_t where = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = i * static_cast<std::size_t>(size);
-    if (is_owned[i] || std::memcmp(&after[at], &before[at], static_cast<std::size_t>(size)) == 0) {
-      continue;
-    }
-    if (changed++ == 0) where = i;
-  }
-  if (changed == 0) return "";
-  return std::to_string(changed) + " elements outside all products changed, the first at " +
-         std::to_string(where);
+  std::string wrong = judge(requests);
+  if (wrong.empty()) wrong = c_->changes_outside(parts, *c_before_);
+  return wrong;
 }
 
 std::optional<Plan> forced_ragged_plan(const DeviceRagged& ragged, const KernelEntry& kernel,

@@ -68,7 +68,6 @@ class DeviceRagged {
   // index(i) gives the i-th array of sizes.
   template <class Index>
   RaggedProducts with(const Index& index) const;
-  std::string outside() const;
 
   RaggedCase what_;
   std::unique_ptr<DeviceMatrix> a_, b_, c_, c_before_, bias_;
