@@ -7,12 +7,15 @@ namespace tessera::test {
 
 class Hog {
  public:
-  // Fills `blocks` multiprocessors with one block each, on a stream of its own. Returns once all of
-  // them run.
-  explicit Hog(int blocks);
+  // Fills all multiprocessors but a few, on a stream of its own: where there are clusters, the few
+  // can hold one of eight blocks. Returns once all its blocks run.
+  Hog();
   ~Hog();
   Hog(const Hog&) = delete;
   Hog& operator=(const Hog&) = delete;
+
+  // It ends by itself after some seconds, so that a failing test cannot leave the device occupied.
+  bool is_running() const;
 
  private:
   struct Shared {
