@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "core/catalogue.hpp"
 #include "core/environment.hpp"
 #include "tessera/error.hpp"
 
@@ -21,17 +20,7 @@ constexpr std::size_t kRecentPlans = 16;
 constexpr int kLockAttempts = 100;
 
 Machine machine_of(int device) {
-  if (device != kHost) return device_machine(device);
-  Machine machine = host_machine();
-  const std::optional<std::string> isa = environment_value("TESSERA_ISA");
-  if (!isa || *isa == machine.architecture) return machine;
-  if (!architecture_runs(machine.architecture, *isa)) {
-    throw Error(ErrorCode::invalid_argument, "TESSERA_ISA",
-                "name an instruction set that this processor has, up to " + machine.architecture,
-                "'" + *isa + "'", "correct or unset the environment variable");
-  }
-  machine.architecture = *isa;
-  return machine;
+  return device == kHost ? host_machine() : device_machine(device);
 }
 
 PlanCache& shared_cache() {

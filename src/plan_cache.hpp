@@ -88,8 +88,8 @@ struct FoundPlan {
 // the calls that follow with the same sizes.
 enum class PlanKeeping { all_threads, this_thread };
 
-// The planner's choice for the key's device; on the host, as TESSERA_ISA restricts it. Throws what
-// make_plan throws, and Error(unsupported) where there is no such device.
+// The planner's choice for the key's device. Throws what make_plan throws, and Error(unsupported)
+// where there is no such device.
 FoundPlan find_or_make_plan(const ProblemKey& key, PlanKeeping keeping = PlanKeeping::all_threads);
 
 }  // namespace tessera

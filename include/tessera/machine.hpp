@@ -63,8 +63,9 @@ TESSERA_API Machine machine_from_json(std::string_view text);
 TESSERA_API Machine machine_by_name(std::string_view name);
 TESSERA_API std::vector<std::string> machine_names();
 
-// The processor this code runs on: core count as the affinity mask and the cgroup allow, caches
-// from the operating system, instruction sets from CPUID, default cost constants for its kind.
+// The processor this code runs on: cores by affinity mask and cgroup, caches, instruction sets up
+// to TESSERA_ISA (Error(invalid_argument) where it lacks that one), default cost constants of its
+// kind.
 TESSERA_API Machine host_machine();
 
 // The same CPU as `workers` of its cores see it, at least 1: for plans of calls on fewer threads.

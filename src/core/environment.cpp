@@ -17,7 +17,8 @@ struct Row {
 constexpr Row kVariables[] = {
     {"TESSERA_VERBOSE", "dispatch: say on stderr, in one line, which path each call took and why"},
     {"TESSERA_THREADS", "threads of calls that name no number (default: the machine's cores)"},
-    {"TESSERA_ISA", "widest instruction set to use: scalar, avx2, avx512, avx512_bf16, amx"},
+    {"TESSERA_ISA",
+     "widest instruction set to use: scalar, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
     {"TESSERA_PLAN_CACHE", "plans kept for repeated problems (default 1024; 0: plan every call)"},
     {"TESSERA_MACHINE", "of the command: what to plan for where --machine does not say"},
 };

@@ -6,8 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "core/catalogue.hpp"
+#include "core/environment.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/threads.hpp"
+#include "tessera/error.hpp"
 #include "tessera/machine.hpp"
 
 namespace tessera {
@@ -55,10 +58,20 @@ void replace_if_known(std::int64_t& value, std::int64_t known) {
   if (known > 0) value = known;
 }
 
+// What the processor has, as TESSERA_ISA restricts it.
+std::string usable_architecture() {
+  const std::string widest{cpu::host_architecture()};
+  const std::string wanted = environment_value("TESSERA_ISA").value_or(widest);
+  if (architecture_runs(widest, wanted)) return wanted;
+  throw Error(ErrorCode::invalid_argument, "TESSERA_ISA",
+              "name an instruction set that this processor has, up to " + widest,
+              "'" + wanted + "'", "correct or unset the environment variable");
+}
+
 }  // namespace
 
 Machine host_machine() {
-  const std::string_view architecture = cpu::host_architecture();
+  const std::string architecture = usable_architecture();
   Machine machine = machine_by_name(nearest_shipped(architecture));
   machine.name = "host";
   machine.architecture = architecture;
