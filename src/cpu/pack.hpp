@@ -71,7 +71,11 @@ struct PackUnits {
 
   // The same of a whole group that lies along k, in one load where no more than bits change.
   static Word load(const Source* from) {
-    if constexpr (kKeepsBits && sizeof(Word) <= 8) {
+    if constexpr (kKeepsBits && sizeof(Word) > 8 && kFlip == 0) {
+      Word word;
+      __builtin_memcpy(&word, from, sizeof(Word));
+      return word;
+    } else if constexpr (kKeepsBits && sizeof(Word) <= 8) {
       Word word;
       __builtin_memcpy(&word, from, sizeof(Word));
       return word ^ Word { kFlip };
@@ -258,7 +262,7 @@ struct Packer {
       for (; group < groups; ++group, to += Width) {
         const Source* column = from + group * kGroup;
         int i = 0;
-        for (; i < width; ++i) to[i] = Units::gather(column + i * source.along_stride, 1, kGroup);
+        for (; i < width; ++i) to[i] = Units::load(column + i * source.along_stride);
         for (; i < Width; ++i) to[i] = Word{};
       }
     } else {

@@ -56,7 +56,7 @@ void enumerate_gpu_tiles(const PlanRequest& request, TileChoices& choices);
 void enumerate_cpu_tiles(const PlanRequest& request, TileChoices& choices);
 
 // The tile that `batch_invariant` prescribes: the blocks depend on the types and the kernel alone.
-TileConfig invariant_cpu_tile(const KernelEntry& kernel, ElementType type);
+TileConfig invariant_cpu_tile(const KernelEntry& kernel);
 
 // Schedules worth costing for a tile shape; the simplest first.
 std::vector<Schedule> enumerate_schedules(const PlanRequest& request, const TileProfile& profile,

@@ -245,6 +245,26 @@ TEST(Planner, SmallProductsRunOnOneWorkerInPlace) {
   EXPECT_TRUE(plan.tile.a_in_place && plan.tile.b_in_place);
 }
 
+TEST(Planner, TileRegistersGetWhatFillsThem) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto kernel_of = [&](const GemmShape& shape, const PlanOptions& options) {
+    return make_plan(dense_problem(shape, gemm_types_for(ElementType::bf16)), machine, options)
+        .kernel;
+  };
+  EXPECT_EQ(kernel_of({64, 64, 64}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({4, 4096, 4096}, {}), "cpu_amx_bf16");
+  // Bits that must not depend on the number of rows come from one kernel.
+  PlanOptions invariant;
+  invariant.batch_invariant = true;
+  PlanOptions named;
+  named.kernel = "cpu_amx_bf16";
+  for (const GemmShape& small : {GemmShape{1, 4096, 4096}, {4096, 2, 4096}, {512, 512, 16}}) {
+    EXPECT_EQ(kernel_of(small, {}), "cpu_avx512bf16_bf16");
+    EXPECT_EQ(kernel_of(small, invariant), "cpu_amx_bf16");
+    EXPECT_EQ(kernel_of(small, named), "cpu_amx_bf16");
+  }
+}
+
 TEST(Planner, OneRowIsSharedByAllCores) {
   const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
   EXPECT_EQ(plan.schedule.workers, 8);

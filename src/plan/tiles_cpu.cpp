@@ -12,6 +12,10 @@
 namespace tessera {
 namespace {
 
+bool has_tile_registers(const KernelEntry& kernel) {
+  return kernel.architecture == "amx";
+}
+
 // Strips of rows up to which B is read in place, for each strip reads it again; and A where both
 // operands fill half of L2 at most. Beyond, reading packed panels wins back the packing. Zen 4, n =
 // k = 4096, f32, 2026-11: 100 against 76 GFLOP/s with 64 rows, 101 against 100 with 256. What has
@@ -52,17 +56,27 @@ constexpr double kWorthWaking = 131072;
 // bf16 2048³ 224 (222). Bytes: 64×4096×4096 with 2048 355, with 1024 374, and 128×128×32768 399 and
 // 398. So shallow that B's block stays in L2 loses too: f32 512³ 113.0 (110.7 with 256 of k),
 // 384×384×3000 108.7 (107.8 with 336), f64 512³ 53.3 (43.7 with 128).
-std::int64_t panel_bytes_per_row(ElementType type) {
-  return size_of(type) == 1 ? 2048 : 4096;
+std::int64_t panel_bytes_per_row(const KernelEntry& kernel) {
+  return size_of(kernel.a) == 1 ? 2048 : 4096;
 }
+// Tile registers take 128 bytes for every two cycles of a multiplication, of which the second-level
+// cache gives half: a panel of B that is so short stays in the nearest one while A's rows stream
+// past. Between the many short blocks of k the sums have to stay near, too.
+constexpr std::int64_t kNearPanelBytes = 512;
 // With few strips of rows there is little time to fetch B's next panels, and the shorter they are
 // the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
 // 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
 // 1024, bf16 16×4096×4096 181, 170 and 157 with 256, 512 and 1024, f32 64×4096×4096 128, 115 and
 // 95; AVX2 on Zen 3, f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
-std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing) {
+std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& tile,
+                                 const GemmShape& facing, const Machine& machine) {
+  const std::int64_t most = panel_bytes_per_row(kernel);
+  if (has_tile_registers(kernel)) {
+    const std::int64_t sums = std::int64_t{4} * tile.block_m * tile.block_n;
+    return sums <= machine.scratchpad_bytes / 2 ? kNearPanelBytes : most;
+  }
   const bool few_strips = facing.m <= kMostStripsInPlace * kernel.tile.mr;
-  return panel_bytes_per_row(kernel.a) / (few_strips ? 4 : 1);
+  return few_strips ? most / 4 : most;
 }
 
 // A split leaves each piece at least so much of each row.
@@ -232,7 +246,8 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       tile.block_m = choose_block(shape.m, across_m, tile.mr);
       tile.block_n = choose_block(shape.n, across_n, tile.nr);
       tile.block_k =
-          choose_block_k(shape.k, kernel.a, across_k, panel_bytes_per_row(kernel, shape));
+          choose_block_k(shape.k, kernel.a, across_k,
+                         panel_bytes_per_row(kernel, tile, shape, tiles.request.machine));
       tiles.add_variants(tile, workers);
     }
   }
@@ -254,7 +269,8 @@ void add_middling(Enumeration& tiles, int workers) {
     tile.block_m = block_of(shape.m, block.m, tile.mr);
     tile.block_n = block_of(shape.n, block.n, tile.nr);
     tile.block_k =
-        choose_block_k(shape.k, tiles.kernel.a, 1, panel_bytes_per_row(tiles.kernel, shape));
+        choose_block_k(shape.k, tiles.kernel.a, 1,
+                       panel_bytes_per_row(tiles.kernel, tile, shape, tiles.request.machine));
     tiles.add_variants(tile, workers);
   }
 }
@@ -280,8 +296,26 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   if (tile.block_n == 0) tile.block_n = choose_block(shape.n, 1, tile.nr);
   if (tile.block_k == 0)
     tile.block_k =
-        choose_block_k(shape.k, tiles.kernel.a, 1, panel_bytes_per_row(tiles.kernel, shape));
+        choose_block_k(shape.k, tiles.kernel.a, 1,
+                       panel_bytes_per_row(tiles.kernel, tile, shape, tiles.request.machine));
   tiles.add(tile, workers);
+}
+
+// Tile registers want packed panels. Fewer rows than this read B once and wait for memory, and
+// shorter rows along k than a tile register has would be padded.
+constexpr std::int64_t kLeastRowsOfTileRegisters = 4;
+constexpr std::int64_t kLeastDepthBytes = 64;
+
+std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
+  const bool is_named = request.options.kernel == kernel.name;
+  if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
+  const GemmShape sides = largest_sides(request);
+  if (std::min(sides.m, sides.n) < kLeastRowsOfTileRegisters) {
+    return "packs B, which pays for " + std::to_string(kLeastRowsOfTileRegisters) + " rows or more";
+  }
+  const std::int64_t depth = kLeastDepthBytes / size_of(kernel.a);
+  if (sides.k < depth) return "multiplies " + std::to_string(depth) + " of k at a time";
+  return {};
 }
 
 // The first kernel that can is the best: the catalogue lists the widest instruction sets first.
@@ -293,7 +327,9 @@ const KernelEntry* choose_kernel(const PlanRequest& request, TileChoices& choice
     const auto reject = [&](std::string reason) {
       choices.rejected.push_back({std::string(kernel.name), kernel.tile, std::move(reason)});
     };
-    if (auto reason = why_not(kernel, request.problem, request.machine)) {
+    auto reason = why_not(kernel, request.problem, request.machine);
+    if (!reason) reason = why_too_small(kernel, request);
+    if (reason) {
       reject(*reason);
     } else if (chosen == nullptr) {
       chosen = &kernel;
@@ -306,11 +342,11 @@ const KernelEntry* choose_kernel(const PlanRequest& request, TileChoices& choice
 
 }  // namespace
 
-TileConfig invariant_cpu_tile(const KernelEntry& kernel, ElementType type) {
+TileConfig invariant_cpu_tile(const KernelEntry& kernel) {
   TileConfig tile = kernel.tile;
   tile.block_m = round_up_to(128, tile.mr);
   tile.block_n = round_up_to(512, tile.nr);
-  tile.block_k = static_cast<int>(panel_bytes_per_row(type) / size_of(type));
+  tile.block_k = static_cast<int>(panel_bytes_per_row(kernel) / size_of(kernel.a));
   return tile;
 }
 
@@ -324,7 +360,7 @@ void enumerate_cpu_tiles(const PlanRequest& request, TileChoices& choices) {
     if (request.options.tile) {
       add_callers(*request.options.tile, tiles, workers);
     } else if (request.options.batch_invariant) {
-      tiles.add(invariant_cpu_tile(*kernel, request.problem.types.a), workers);
+      tiles.add(invariant_cpu_tile(*kernel), workers);
     } else {
       if (one_product) add_equal_shares(tiles, workers);
       if (!one_product || workers > 1) add_middling(tiles, workers);
