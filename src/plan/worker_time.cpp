@@ -302,9 +302,9 @@ double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
 // A GPU's tile always computes all of itself: rows and columns beyond the edge are zeros that cost
 // the same. A cluster's blocks work side by side on their shares.
 WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
-                       const TileConfig& whole, const KernelEntry* kernel, double all_seconds) {
+                       TileConfig tile, const KernelEntry* kernel, double all_seconds) {
   const KernelSpeed speed = speed_of(kernel);
-  const TileConfig tile = narrowed(whole, shape, problem, kernel);
+  tile = narrowed(tile, shape, problem, kernel);
   const double blocks = tile.cluster_m * tile.cluster_n;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
                       speed.main_loop_share * pair_share(tile, problem.b);
@@ -322,7 +322,7 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
                                   worker_cache_rate(machine) +
                               kLineOutside * lines_outside(shape, problem, tile) +
                               cluster_loading(tile);
-  time.shared_loading = asked * blocks / (shared_output(whole) * in_step(problem) * cache_rate);
+  time.shared_loading = asked * blocks / (shared_output(tile) * in_step(problem) * cache_rate);
   time.other = machine.cost.iteration_overhead_seconds;
   time.finish = kStoring * c_bytes / cache_rate + speed.tile_seconds;
   time.shared_storing =

@@ -51,7 +51,7 @@ double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
 // `kernel` may be null: a tile that no kernel is compiled for. `all_seconds` is the whole problem's
 // peak_seconds: short products run at higher clocks.
 WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
-                       const TileConfig& tile, const KernelEntry* kernel, double all_seconds);
+                       TileConfig tile, const KernelEntry* kernel, double all_seconds);
 
 // `all_bytes` is the whole problem's footprint: operands that fit L2 are packed from there.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
