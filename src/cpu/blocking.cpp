@@ -38,15 +38,19 @@ std::int64_t round_up(std::int64_t value, std::int64_t to) {
 // A large B read in place comes in as a few long rows side by side, which the processor's
 // prefetching follows, while the sums of C's few rows wait in the nearest cache: so many k at a
 // time. n = k = 4096, f32, Zen 4, 2026-11: m = 1 10.5 GFLOP/s (all of k at once: 4.6), 4 37 (19),
-// 16 67 (44). With more rows the strips are reused enough. Where rows are interleaved there is more
-// to do for each of them: bf16 m = 1 26 with 8 and 20 with 64, 16 115 with 256, 93 with 16 and 85
-// with all. A B whose blocks are one piece of memory comes in as one stream anyway: 4×96×16384 105
-// with all of a block at a time, and 57 with 8.
+// 16 67 (44). With more rows the strips are reused enough. A second strip finds B in the nearest
+// cache, and so has time for the sums of deeper pieces alone; where rows are interleaved there is
+// more to do for each of them. Zen 5, microseconds with 16, 64, 128 and 256: f32 m = 12 3320, 3570,
+// 3510, 3280 and m = 16 4910, 4400, 4480, 4750, f64 10410, 8410, 8640, 8660; bf16 m = 8 1150, 1240,
+// 1310, 1410 and m = 12 2010, 1500, 1440, 1490, i8 1770, 1300, 1240, 1250. A B whose blocks are one
+// piece of memory comes in as one stream anyway: 4×96×16384 105 GFLOP/s with all of a block at a
+// time, and 57 with 8 (Zen 4).
 std::int64_t streamed_depth(std::int64_t rows, const KernelCode& code) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
   if (rows <= code.stream_rows) return code.stream_steps;
   if (rows <= 4) return 8;
-  if (rows <= 16) return code.interleaves ? 256 : 16;
+  if (code.interleaves && rows <= 16) return rows <= 8 ? 64 : 256;
+  if (rows <= 16) return rows <= code.mr ? 16 : 64;
   return kWhole;
 }
 
