@@ -19,7 +19,6 @@ namespace {
 constexpr double kFarSlower = 2.5;
 constexpr double kNear = 1.3;
 constexpr double kNearest = 1.03;
-constexpr std::size_t kHeat = 8;
 constexpr std::size_t kFinalists = 4;  // each of another kernel
 
 double median_of(std::vector<double> values) {
@@ -94,10 +93,10 @@ struct CudaBenchmark::State {
   }
 
   // Every candidate of the planner, but for those that the model takes for far slower than the
-  // chosen one. Each runs once; who comes near the fastest runs again, and the best of those once
-  // more against the choice. What an SM still has of a kernel's code saves up to 4 us of a small
-  // product, so that candidates take turns, eight at a time, and each itself and the peer's kernel
-  // run ahead of every timed run: all start as cold as in the race against it.
+  // chosen one. Each runs once; who comes near the fastest runs again, and the best of those as
+  // often as the choice. All run as in the race, alone in turns with the peer's kernel: what an SM
+  // still has of a kernel's code saves up to 4 us of a small product, and large ones are 8 % slower
+  // where kernels that draw more power have run just before.
   void sweep(CudaCaseResult& result, const Contestant& ours, const std::vector<Operands>& groups) {
     const std::vector<Plan> plans = plans_to_sweep(result.plan);
     if (plans.empty()) return;
@@ -110,19 +109,16 @@ struct CudaBenchmark::State {
     std::unique_ptr<CublasLt::Product> product;
     if (peer && groups.size() == 1)
       product = peer->prepare(theirs[0], 1, options.beta, options.epilogue);
-    std::function<void(cudaStream_t)> before;
-    if (product && product->choices() > 0) {
-      before = [&product](cudaStream_t stream) { product->run(0, stream); };
-    }
+    const auto race = [&](const Contestant& one, int repeats) {
+      std::vector<Contestant> both = {one};
+      if (product && product->choices() > 0) {
+        both.push_back({"peer", [&product](cudaStream_t stream) { product->run(0, stream); }});
+      }
+      return stopwatch.race(both, repeats).front();
+    };
     std::vector<Sample> times(plans.size());
     const auto time = [&](const std::vector<std::size_t>& who, int repeats) {
-      for (std::size_t first = 0; first < who.size(); first += kHeat) {
-        const std::size_t count = std::min(kHeat, who.size() - first);
-        std::vector<Contestant> heat;
-        for (std::size_t i = 0; i < count; ++i) heat.push_back(contestant(plans[who[first + i]]));
-        const std::vector<Sample> samples = stopwatch.race(heat, repeats, before);
-        for (std::size_t i = 0; i < count; ++i) times[who[first + i]] = samples[i];
-      }
+      for (const std::size_t i : who) times[i] = race(contestant(plans[i]), repeats);
     };
     std::vector<std::size_t> all(plans.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -137,7 +133,6 @@ struct CudaBenchmark::State {
       return who;
     };
     time(near(kNear), options.sweep_repeats);
-    std::vector<Contestant> final = {ours};
     std::vector<std::size_t> finalists;
     for (const std::size_t i : near(kNearest)) {
       const auto has_kernel = [&](std::size_t other) {
@@ -145,11 +140,9 @@ struct CudaBenchmark::State {
       };
       if (finalists.size() == kFinalists || std::ranges::any_of(finalists, has_kernel)) continue;
       finalists.push_back(i);
-      final.push_back(contestant(plans[i]));
     }
-    const std::vector<Sample> closer = stopwatch.race(final, options.repeats, before);
-    result.ours_in_sweep = closer.front();
-    for (std::size_t i = 0; i < finalists.size(); ++i) times[finalists[i]] = closer[i + 1];
+    time(finalists, options.repeats);
+    result.ours_in_sweep = race(ours, options.repeats);
     // Who was not in the final does not win by a lucky run.
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const bool is_final = std::ranges::find(finalists, i) != finalists.end();

@@ -28,8 +28,7 @@ Stopwatch::~Stopwatch() {
   cudaStreamDestroy(stream_);
 }
 
-std::vector<Sample> Stopwatch::race(const std::vector<Contestant>& contestants, int repeats,
-                                    const std::function<void(cudaStream_t)>& before) {
+std::vector<Sample> Stopwatch::race(const std::vector<Contestant>& contestants, int repeats) {
   const std::size_t count = contestants.size();
   const std::size_t needed = 2 * count * static_cast<std::size_t>(repeats);
   while (events_.size() < needed) {
@@ -45,10 +44,6 @@ std::vector<Sample> Stopwatch::race(const std::vector<Contestant>& contestants, 
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t c = repeat % 2 == 0 ? i : count - 1 - i;
-      if (before) {
-        contestants[c].run(stream_);
-        before(stream_);
-      }
       if (flush_.size() > 0) flush_cache(flush_, stream_);
       cuda::check(cudaEventRecord(events_[next], stream_), "recording an event");
       contestants[c].run(stream_);

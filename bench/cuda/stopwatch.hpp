@@ -44,11 +44,8 @@ class Stopwatch {
 
   cudaStream_t stream() const { return stream_; }
 
-  // One sample per contestant, after one untimed run each. Where there is a `before`, the
-  // contestant and then this run untimed ahead of every timed run and its flush: whatever the
-  // contestant stands beside, its own code is on the SMs, and other code on top of it.
-  std::vector<Sample> race(const std::vector<Contestant>& contestants, int repeats,
-                           const std::function<void(cudaStream_t)>& before = {});
+  // One sample per contestant, after one untimed run each.
+  std::vector<Sample> race(const std::vector<Contestant>& contestants, int repeats);
 
  private:
   DeviceMemory flush_;

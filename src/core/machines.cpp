@@ -18,10 +18,10 @@ constexpr std::int64_t kMiB = 1024 * kKiB;
 
 CostConstants hopper_cost(std::string_view source) {
   return {.launch_seconds = 5.4e-6,
-          .tile_seconds = 0.63e-6,
-          .split_seconds = 0.7e-6,
+          .tile_seconds = 0.35e-6,
+          .split_seconds = 0.8e-6,
           .iteration_overhead_seconds = 8e-9,
-          .peer_seconds_per_byte = 1.0 / 87e9,
+          .peer_seconds_per_byte = 1.0 / 83e9,
           .compute_efficiency = 0.8,
           .source = std::string(source)};
 }
@@ -77,7 +77,7 @@ constexpr std::array kGpus = {
     // cudaDeviceProp::l2CacheSize says 60 MB; half of it is far from an SM.
     Gpu{"h200", "sm_90", 132, 227 * kKiB, 50 * kMiB, 4.3e12, 17e12, 80e9, 1.83e9, 4096, 256, 512,
         hopper_cost,
-        "least regret over 1400 bf16 products, 210000 plans, on an H200, 700 W, CUDA 13.0, cold "
+        "least regret over 900 bf16 products, 19000 plans raced on an H200, 700 W, CUDA 13.0, cold "
         "cache and code, 2026-11-22"},
     // SXM: the same SMs with slower memory (3.35 TB/s by the data sheet, 88 % of it as copied).
     Gpu{"h100", "sm_90", 132, 227 * kKiB, 50 * kMiB, 2.95e12, 17e12, 55e9, 1.83e9, 4096, 256, 512,

@@ -43,7 +43,7 @@ struct Loads {
 
 // Writing a partial tile into the workspace and making it visible, against reading one: H200,
 // 2026-11.
-constexpr double kPublishing = 1.5;
+constexpr double kPublishing = 1.9;
 
 double publish_seconds(const TileProfile& profile, const Machine& machine) {
   return machine.cost.split_seconds +
@@ -224,7 +224,7 @@ RegionBytes region_bytes(const TileProfile& profile, const Machine& machine,
 // What each level of a GPU's tree of additions but the first takes besides: H200, 2026-11, the
 // median of 415 pairs of plans that differ in nothing but 4 to 8 or 9 to 64 pieces of k is 1.2 to
 // 1.9 us, whatever the tile.
-constexpr double kHigherLevel = 1.2e-6;
+constexpr double kHigherLevel = 0.5e-6;
 
 // Pieces of tiles in turns are published and added by half of a block's threads while the others
 // have nothing to do: for each beyond the first so much longer. H200, 2026-11, 667 pairs of plans,

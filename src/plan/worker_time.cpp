@@ -150,7 +150,7 @@ constexpr double kIdleGain = 0.1;
 // stage, most where they share both operands; arithmetic that takes longer hides it. (A pair's two
 // SMs also share a way to the cache, larger clusters ask for less.) H200, 2026-11.
 constexpr double kPairLoading = 40e-9;
-constexpr double kClusterLoading = 6e-9;
+constexpr double kClusterLoading = 8e-9;
 constexpr double kBothSharedLoading = 16e-9;
 
 double cluster_loading(const TileConfig& tile) {
@@ -172,26 +172,20 @@ bool crosses_lines(const OperandLayout& layout) {
 double lines_per_byte(const OperandLayout& layout, bool is_across_k, int extent) {
   const double boxes = is_across_k && extent % 64 != 0 ? kHalfLines : 1;
   if (!crosses_lines(layout)) return boxes;
-  return (layout.alignment >= 32 ? 1.9 : 2.3) * boxes;
+  return (layout.alignment >= 32 ? 1.8 : 2.3) * boxes;
 }
 
-// Share of its arithmetic rate that a pair keeps where B's rows cross lines: pairs that share B
-// lose some, but for swapped ones, and tiles in turns. H200, 2026-11.
-constexpr double kPairAcrossLines = 0.93;
+// Rows that start at odd multiples of 16 bytes come in more pieces of 32.
+constexpr double kOddPieces = 1.045;
 
-double pair_share(const TileConfig& tile, const OperandLayout& b) {
-  const bool shares_b = tile.cluster_m == 2 && !tile.swap_operands;
-  const bool loses = tile.cluster_m * tile.cluster_n == 2 && (shares_b || takes_turns(tile));
-  return loses && crosses_lines(b) ? kPairAcrossLines : 1;
+double pieces_per_byte(const OperandLayout& layout) {
+  return layout.alignment < 32 && suits_tma(layout) ? kOddPieces : 1;
 }
 
 // What the cache sends to all workers together, as a share of what each of them can receive alone:
-// blocks that a cluster multicasts are sent once and received by each. Fours of 64 by 192 or 96 by
-// 128 get least. H200, 2026-11.
+// blocks that a cluster multicasts are sent once and received by each.
 double shared_output(const TileConfig& tile) {
-  const int blocks = tile.cluster_m * tile.cluster_n;
-  if (blocks <= 2) return 0.9;
-  return blocks == 4 && tile.block_m * tile.block_n == 4 * 64 * 192 ? 0.82 : 0.86;
+  return tile.cluster_m * tile.cluster_n <= 2 ? 0.95 : 0.9;
 }
 
 // A block of threads asks for a line in so much of the time in which it receives one, whoever else
@@ -203,13 +197,15 @@ constexpr double kAskingForLines = 0.75;
 constexpr double kWriting = 0.7;
 
 // A byte of C takes so much longer to leave than one of A or B to arrive: nothing overlaps with it.
-constexpr double kStoring = 2.26;
+constexpr double kStoring = 5;
 
 // Bytes of one iteration's blocks that one of a cluster's blocks of threads receives.
-double received_bytes(const TileConfig& tile, const GemmTypes& types) {
-  return static_cast<double>(tile.block_k) *
-         (static_cast<double>(tile.block_m) / tile.cluster_m * size_of(types.a) +
-          static_cast<double>(tile.block_n) / tile.cluster_n * size_of(types.b));
+double received_bytes(const TileConfig& tile, const Problem& problem) {
+  const double rows =
+      static_cast<double>(tile.block_m) / tile.cluster_m * pieces_per_byte(problem.a);
+  const double cols =
+      static_cast<double>(tile.block_n) / tile.cluster_n * pieces_per_byte(problem.b);
+  return tile.block_k * (rows * size_of(problem.types.a) + cols * size_of(problem.types.b));
 }
 
 // What a block waits longer for a line of a box that lies beyond its operand's edge, and is filled
@@ -218,14 +214,17 @@ double received_bytes(const TileConfig& tile, const GemmTypes& types) {
 constexpr double kLineOutside = 2.5e-9;
 
 // Lines of one iteration's boxes beyond the operand, of what one block receives, whichever of its
-// cluster's blocks asks for them. Only operands that lie along k come in lines across the tile.
+// cluster's blocks asks for them. Only operands that lie along k come in lines across the tile, and
+// only those smaller than a block reach beyond: last tiles are moved back.
 double lines_outside(const GemmShape& shape, const Problem& problem, const TileConfig& tile) {
   const auto beyond = [](std::int64_t size, int block) {
     return static_cast<double>(std::max<std::int64_t>(0, block - size));
   };
-  const double rows = problem.a.major == Major::row ? beyond(shape.m, tile.block_m) : 0;
-  const double cols = problem.b.major == Major::row ? 0 : beyond(shape.n, tile.block_n);
-  return rows / tile.cluster_m + cols / tile.cluster_n;
+  const double rows =
+      problem.a.major == Major::row ? beyond(shape.m, tile.block_m / tile.cluster_m) : 0;
+  const double cols =
+      problem.b.major == Major::row ? 0 : beyond(shape.n, tile.block_n / tile.cluster_n);
+  return rows + cols;
 }
 
 // The kernels with ordinary loads copy 16 bytes at a time where they can, and single elements where
@@ -307,7 +306,7 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
   tile = narrowed(tile, shape, problem, kernel);
   const double blocks = tile.cluster_m * tile.cluster_n;
   const double rate = machine.peak(problem.types.a) * machine.cost.compute_efficiency * blocks *
-                      speed.main_loop_share * pair_share(tile, problem.b);
+                      speed.main_loop_share;
   const double cache_rate = worker_cache_rate(machine) * blocks;
   const double stored = static_cast<double>(tile.block_m) * tile.block_n * size_of(problem.types.c);
   const double c_bytes = stored * (problem.beta != 0 ? 2 : 1);
@@ -318,7 +317,7 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
   const bool copies = kernel != nullptr && !kernel->needs_tma;
   const double asked = weighted_bytes(tile, problem, lines_per_byte) / blocks;
   time.loading = copies ? weighted_bytes(tile, problem, copies_per_byte) / cache_rate
-                        : std::max(received_bytes(tile, problem.types), kAskingForLines * asked) /
+                        : std::max(received_bytes(tile, problem), kAskingForLines * asked) /
                                   worker_cache_rate(machine) +
                               kLineOutside * lines_outside(shape, problem, tile) +
                               cluster_loading(tile);
