@@ -179,8 +179,8 @@ struct Enumeration {
     tile.a_in_place = a_too;
     tile.b_in_place = true;
     if (multiply_adds(shape) <= kSmallProduct) return tile;
-    // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block, and
-    // 7.5 in two (Zen 5, 2026-11).
+    // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block,
+    // and 7.5 in two (Zen 5, 2026-11).
     const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
     const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
     if (!is_one_block) tile.block_k = std::min(tile.block_k, most);
