@@ -56,8 +56,9 @@ std::int64_t streamed_depth(std::int64_t rows, const KernelCode& code) {
 
 // Whether a block of B in place is most of its rows, so that it lies in one piece of memory, and
 // two such pieces leave room in L2.
-bool is_one_piece(const Product& product, std::int64_t depth, std::int64_t l2) {
-  const std::int64_t cols = std::min(product.specs.b.block_cols, product.b.cols);
+bool is_one_piece(const Product& product, std::int64_t l2) {
+  const std::int64_t cols = product.block_cols();
+  const std::int64_t depth = product.code->padded(product.block_depth());
   return 2 * cols >= product.b.row_stride && 3 * depth * cols * size_of(product.b.type) <= l2;
 }
 
@@ -103,14 +104,13 @@ bool rows_keep_apart(const Product& product) {
 }  // namespace
 
 std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
-  const std::int64_t depth = std::min<std::int64_t>(product.specs.a.block_cols, product.depth());
-  if (!product.b_in_place || product.is_dots) return std::max<std::int64_t>(1, depth);
+  const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
+  if (!product.b_in_place || product.is_dots) return depth;
   const KernelCode& code = *product.code;
   const std::int64_t l2 = second_level_cache(plan);
   const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
-  const bool streams = b_bytes > l2 && !is_one_piece(product, code.padded(depth), l2);
-  const std::int64_t rows = std::min(product.specs.c.block_rows, product.c.rows);
-  return std::max<std::int64_t>(1, streams ? std::min(depth, streamed_depth(rows, code)) : depth);
+  const bool streams = b_bytes > l2 && !is_one_piece(product, l2);
+  return streams ? std::min(depth, streamed_depth(product.block_rows(), code)) : depth;
 }
 
 bool reads_a_in_place(const Product& product) {
@@ -120,13 +120,13 @@ bool reads_a_in_place(const Product& product) {
 Blocking blocking_of(const Launch& launch, const Product& product) {
   const KernelCode& code = *product.code;
   Blocking blocking;
-  blocking.depth = std::min<std::int64_t>(product.specs.a.block_cols, product.depth());
+  blocking.depth = product.block_depth();
   const std::int64_t depth = std::max<std::int64_t>(1, code.padded(blocking.depth));
 
   const std::int64_t l2 = second_level_cache(launch.plan);
   const std::int64_t fitting = l2 / (product.b_in_place ? 2 : 4) / (depth * code.packed_size_a);
   const std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : fitting;
-  const std::int64_t rows = std::min(product.specs.c.block_rows, product.c.rows);
+  const std::int64_t rows = product.block_rows();
   blocking.rows = std::max<std::int64_t>(code.mr, std::min(wanted, rows) / code.mr * code.mr);
   // Nearly equal pieces, so that no sliver is left at the end.
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
@@ -138,14 +138,13 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
     blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
   }
   blocking.keeps_b = product.c.rows > blocking.rows;
-  const std::int64_t cols = std::min(product.specs.b.block_cols, product.b.cols);
   blocking.fetches_panels = blocking.keeps_b && !product.b_in_place &&
-                            cols * depth * code.packed_size_b >= kPanelsTooFar * l2;
+                            product.block_cols() * depth * code.packed_size_b >= kPanelsTooFar * l2;
   const std::int64_t chunk = kChunkBytesOfB / (depth * code.packed_size_b) / code.nr * code.nr;
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
   blocking.step = depth_at_a_time(launch.plan, product);
   if (product.b_in_place && !product.is_dots) {
-    blocking.fetches_b = is_one_piece(product, depth, l2);
+    blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
     // B stays in L2, and a few strips of A are enough at a time.
     if (blocking.fetches_b) blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
@@ -162,8 +161,7 @@ PanelSizes panel_sizes(const Launch& launch) {
     if (product.c.rows == 0 || product.c.cols == 0) continue;
     const KernelCode& code = *product.code;
     const Blocking blocking = blocking_of(launch, product);
-    const std::int64_t block_cols = std::min(product.specs.c.block_cols, product.c.cols);
-    const std::int64_t block_rows = std::min(product.specs.c.block_rows, product.c.rows);
+    const std::int64_t block_cols = product.block_cols();
     if (launch.multiplies() && !blocking.a_in_place) {
       const std::int64_t panels = blocking.rows / code.mr;
       const std::int64_t bytes = blocking.copied_stride > 0
@@ -177,8 +175,8 @@ PanelSizes panel_sizes(const Launch& launch) {
       sizes.b = std::max(sizes.b, line_up(panels * code.panel_bytes_b(blocking.depth)));
     }
     if (!product.sums_in_c() && (splits || product.depth() > blocking.step)) {
-      sizes.sums = std::max(
-          sizes.sums, line_up(block_rows * padded_columns(block_cols) * size_of(code.accumulator)));
+      sizes.sums = std::max(sizes.sums, line_up(product.block_rows() * padded_columns(block_cols) *
+                                                size_of(code.accumulator)));
     }
   }
   return sizes;

@@ -38,6 +38,11 @@ struct Product {
 
   std::int64_t depth() const { return a.cols; }
 
+  // Of a full block.
+  std::int64_t block_rows() const { return std::min<std::int64_t>(specs.c.block_rows, c.rows); }
+  std::int64_t block_cols() const { return std::min<std::int64_t>(specs.c.block_cols, c.cols); }
+  std::int64_t block_depth() const { return std::min<std::int64_t>(specs.a.block_cols, depth()); }
+
   TileExtent extent(const WorkItem& item) const {
     const GridPoint at{turned ? item.tile_n : item.tile_m, turned ? item.tile_m : item.tile_n, 0};
     const BlockIndex block = specs.c.index(at);
