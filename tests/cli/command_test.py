@@ -90,11 +90,11 @@ class CommandTest(CommandCase):
     def test_long_work_shows_a_bar_on_a_terminal_alone(self):
         (self.folder / "list.csv").write_text("m,n,k,why\n64,64,64,a\n65,65,65,b\n66,66,66,c\n")
         # All last by their options, however fast the machine.
-        for line in ("run 700x700x700 --repeat 150 --threads 1",
+        for line in ("run 700x700x700 --repeat 300 --threads 1",
                      "bench --shapes list.csv --threads 1 --seconds 0.3",
                      "sweep --corpus list.csv --seconds 0.2 --threads 1 --out s.jsonl",
-                     "trace 700x700x700 --repeat 80 --threads 1",
-                     "limits hbm --shape 64x64x1024 --memory 4M --repeat 1000 --threads 1",
+                     "trace 700x700x700 --repeat 160 --threads 1",
+                     "limits hbm --shape 64x64x8192 --memory 32M --repeat 1000 --threads 1",
                      "limits intensity --shape 192x192x192 --repeat 200 --threads 1",
                      "limits scratchpad --shape 256x256x256 --repeat 1000 --threads 1"):
             with self.subTest(line):
