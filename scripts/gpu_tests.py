@@ -27,13 +27,13 @@ class Result:
 
 
 def gpus():
-    """The devices' numbers; one where none is found: the tests then report themselves skipped."""
+    """The devices' numbers; one entry where there is none to be seen: the tests then report themselves skipped."""
     try:
         lines = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return [0]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return visible.split(",") if visible else list(range(lines.count("GPU ")))
+    return list(range(lines.count("GPU "))) if visible is None else visible.split(",")
 
 
 def tests_of(program, chosen):

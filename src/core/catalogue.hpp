@@ -69,8 +69,8 @@ bool suits_tma(const OperandLayout& layout);
 // (core/operand_copies.hpp).
 std::optional<std::string> why_not_in_place(const KernelEntry& kernel, const Problem& problem);
 
-// Whether workers claim a problem's tiles. Code for groups writes a C wider than the inputs element
-// by element: then tiles are dealt round robin by other code.
+// Whether workers claim the tiles of products of known sizes. Code for groups writes a C wider than
+// the inputs element by element: then tiles are dealt round robin by other code.
 bool claims_tiles(const KernelEntry& kernel, const Problem& problem);
 
 // Whether code for `needed` runs on `available` ("avx2" on "avx512": yes).

@@ -77,9 +77,16 @@ bool keeps_rows_of_a(const Product& product) {
          (!is_grouped || (whole_groups && !product.b_in_place));
 }
 
-// Lines in a set of the nearest data cache; eight where the system does not say.
+// Lines in a set of the nearest data cache; eight where the system does not say. Bits do not depend
+// on it.
 int nearest_cache_ways() {
-  static const long ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+  static const long ways = [] {
+#ifdef _SC_LEVEL1_DCACHE_ASSOC
+    return sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+#else
+    return 0L;
+#endif
+  }();
   return ways > 0 ? static_cast<int>(ways) : 8;
 }
 

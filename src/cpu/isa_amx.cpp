@@ -19,7 +19,8 @@ namespace {
 constexpr int kTileRows = 16;
 constexpr int kRowBytes = 64;
 constexpr int kTileCols = kRowBytes / 4;  // of sums, and groups of k of B
-constexpr int kBlock = 2 * kTileRows;     // rows and columns of C in registers
+static_assert(kTileCols == kTileRows);
+constexpr int kBlock = 2 * kTileRows;  // rows and columns of C in registers
 
 struct TileRow {
   unsigned char bytes[kRowBytes];
@@ -37,7 +38,7 @@ struct alignas(64) TileConfiguration {
 
   TileConfiguration(int block_rows, int block_cols) {
     const auto part = [](int size, int half) {
-      return size > half * 16 ? std::min(16, size - half * 16) : 16;
+      return size > half * kTileRows ? std::min(kTileRows, size - half * kTileRows) : kTileRows;
     };
     for (int half = 0; half < 2; ++half) {
       const auto tile_rows = static_cast<std::uint8_t>(part(block_rows, half));

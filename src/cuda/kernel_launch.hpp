@@ -33,8 +33,8 @@ struct FixupSpace {
   std::int64_t counters_per_level = 0;
 };
 
-// The line of sizes that stand in device memory, as a small kernel before the product's computes it
-// (group_prologue.cuh).
+// The line of groups in device memory, as a small kernel before the product's computes it where the
+// sizes stand there (group_prologue.cuh), or as the host sends it.
 struct DeviceLine {
   Partition partition;
   std::int64_t tiles = 0;

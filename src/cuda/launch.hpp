@@ -27,7 +27,7 @@ EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type);
 
 // Copies host data to the device through kernel parameters: nothing on the host has to outlive the
 // call, no copy engine is involved, and a captured graph keeps the values it was captured with. The
-// device's memory is written to whole 16 bytes.
+// device's memory begins at a multiple of 16 bytes and is written to whole 16 bytes.
 void upload(std::byte* device, std::span<const std::byte> host, cudaStream_t stream);
 
 template <class T>

@@ -66,6 +66,7 @@ void run_general(const CudaKernel& kernel, const Plan& plan, std::span<const Ope
     for (const Operands& group : groups) operands.push_back(flatten(group));
     const std::vector<GroupExtent> extents(space.groups, space.groups + space.group_count);
     std::byte* const on_device = workspace + layout.groups_offset;
+    static_assert(sizeof(GroupOperands) % 16 == 0, "what is sent next begins at 16 bytes");
     std::byte* const extents_on_device = on_device + bytes_of(operands).size();
     upload(on_device, bytes_of(operands), stream);
     upload(extents_on_device, bytes_of(extents), stream);

@@ -207,8 +207,9 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   }
   const auto items_per_worker = [&]() -> std::int64_t {
     if (options.trace == nullptr) return 0;
-    return launch.config.is_grouped ? most_claims(claimed_units(partition, space.tiles))
-                                    : most_items(space, partition);
+    return launch.config.is_grouped
+               ? most_claims(partition.stream_tiles + claimed_units(partition, space.tiles))
+               : most_items(space, partition);
   };
   LaunchTrace trace(options.trace,
                     {.workers = header.partition.workers,

@@ -81,9 +81,9 @@ struct Sm90Header {
   std::int64_t fixup_part_bytes = 0;
   std::int64_t fixup_part_counters = 0;
   const GroupExtent* extents = nullptr;  // as with tasks
-  // Not null where the device makes partition, tiles and iterations.
+  // Not null for groups: partition, tiles, iterations and claims.
   DeviceLine* line = nullptr;
-  // Each worker's first item, where the device has found them; one without peers: not there.
+  // Each worker's first item, where it was found beforehand; one without peers: not there.
   const WorkItem* first_items = nullptr;
   GroupExtent extent;
   GroupOperands operands;

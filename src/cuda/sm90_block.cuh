@@ -103,7 +103,7 @@ struct BlockContext {
   __device__ WorkItem first_item() const {
     return arguments.header.units.of(static_cast<std::uint32_t>(worker));
   }
-  // Likewise for sizes that the device knows, once the kernel before is done.
+  // Likewise for groups, once the kernel before is done.
   __device__ bool was_given_first_item() const {
     return arguments.header.first_items != nullptr &&
            arguments.header.first_items[worker].peers != kNoPeers;

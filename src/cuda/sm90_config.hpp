@@ -84,7 +84,7 @@ struct Sm90Config {
   Sm90Block block;
   bool a_k_contiguous = true;   // A's rows are dense
   bool b_k_contiguous = false;  // B's columns are dense
-  // For groups whose sizes the device knows: workers claim tiles, for these differ in cost, and a
+  // For several products, and sizes on the device: workers claim tiles, which differ in cost; a
   // group's last tile is loaded and multiplied no wider than it is.
   bool is_grouped = false;
   // Besides, for the gated pair: the first warpgroup multiplies by the gate, the second by up, 64

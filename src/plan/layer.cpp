@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "plan/scratchpad.hpp"
 #include "schedule/iteration_space.hpp"
 
 namespace tessera {
@@ -16,13 +17,13 @@ std::int64_t tiles_of_128(const Problem& problem) {
   return tiles;
 }
 
-std::int64_t mean_rows(const Problem& problem) {
+}  // namespace
+
+Layer layer_of(const Problem& problem) {
   std::int64_t rows = 0;
   for (const GemmShape& shape : problem.groups) rows += shape.m;
-  return rows / static_cast<std::int64_t>(problem.groups.size());
+  return {rows / static_cast<std::int64_t>(problem.groups.size()), problem.groups.front().k};
 }
-
-}  // namespace
 
 bool leaves_open(const PlanOptions& options) {
   return !options.schedule && !options.splits && !options.batch_invariant && !options.kernel &&
@@ -52,8 +53,7 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   constexpr std::int64_t kTurnsRows = 2048;
   constexpr std::int64_t kShortK = 1024;
   constexpr std::int64_t kLongK = 4096;
-  const std::int64_t mean = mean_rows(problem);
-  const std::int64_t k = problem.groups.front().k;
+  const auto [mean, k] = layer_of(problem);
 
   // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
   // stream past few rows want many of their bytes on the way: narrow tiles have the most stages.
@@ -73,6 +73,9 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
       why_not_in_place(*kernel, problem)) {
     return std::nullopt;
   }
+  const TileConfig& tile = kernel->tile;
+  const std::int64_t epilogue = epilogue_bytes(kernel, tile, problem.types);
+  if (why_not_resident(scratchpad_use(tile, problem.types, epilogue), machine)) return std::nullopt;
   LayerChoice choice{kernel, std::nullopt, std::nullopt};
   // So few tiles that their k has to be shared out: the model's choice.
   if (tiles_of_128(problem) < machine.workers / 2) return choice;

@@ -3,6 +3,7 @@
 // or that leave tiles of many widths.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "core/catalogue.hpp"
@@ -11,6 +12,14 @@
 #include "tessera/problem.hpp"
 
 namespace tessera {
+
+// What the rules ask of a layer; there is a group.
+struct Layer {
+  std::int64_t mean_rows = 0;
+  std::int64_t k = 0;
+};
+
+Layer layer_of(const Problem& problem);
 
 struct LayerChoice {
   const KernelEntry* kernel = nullptr;

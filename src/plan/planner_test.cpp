@@ -187,7 +187,7 @@ TEST(Planner, SeveralProductsAsALayerOrByTheModel) {
   const Plan layer = make_plan(problem, machine);
   EXPECT_EQ(layer.kernel, "sm90_bf16_256x128x64_swapped_1x2");
   EXPECT_EQ(layer.schedule.kind, ScheduleKind::data_parallel);
-  EXPECT_NE(layer.reason.find("layer of experts"), std::string::npos) << layer.reason;
+  EXPECT_NE(layer.reason.find("layers of experts"), std::string::npos) << layer.reason;
 
   PlanOptions options;
   options.kernel = "sm90_bf16_128x128x64_turns";

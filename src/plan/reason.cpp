@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/operand_copies.hpp"
+#include "plan/layer.hpp"
 
 namespace tessera {
 namespace {
@@ -93,7 +94,9 @@ std::string reason_for(const PlanRequest& request, const TileCandidate& candidat
         "the "
         "types";
   } else if (request.for_layer != nullptr) {
-    text = "a layer of experts with so many rows, and such a k, does best so";
+    const Layer layer = layer_of(request.problem);
+    text = "layers of experts with about " + std::to_string(layer.mean_rows) +
+           " rows each and k = " + std::to_string(layer.k) + " do best so";
   } else if (options.schedule) {
     text = "the caller chose " + std::string(name_of(*options.schedule));
   } else {

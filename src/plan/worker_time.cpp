@@ -215,7 +215,8 @@ constexpr double kLineOutside = 2.5e-9;
 
 // Lines of one iteration's boxes beyond the operand, of what one block receives, whichever of its
 // cluster's blocks asks for them. Only operands that lie along k come in lines across the tile, and
-// only those smaller than a block reach beyond: last tiles are moved back.
+// only those smaller than a block reach beyond: last tiles of plain products are moved back, and
+// that those of others wait is left out.
 double lines_outside(const GemmShape& shape, const Problem& problem, const TileConfig& tile) {
   const auto beyond = [](std::int64_t size, int block) {
     return static_cast<double>(std::max<std::int64_t>(0, block - size));

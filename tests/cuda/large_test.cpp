@@ -32,7 +32,7 @@ class Large : public CudaTest, public ::testing::WithParamInterface<KernelEntry>
                     {.kind = ScheduleKind::hybrid, .workers = device_under_test().workers});
     run(plan, {&group, 1});
     check(cudaDeviceSynchronize());
-    // Long sums are judged at fewer places: still dozens in every tile.
+    // Long sums are judged at fewer places: still several in every tile.
     EXPECT_EQ(product.verdict(shape.k, shape.k > 1000 ? 20'000 : 200'000), "");
   }
 };
