@@ -61,7 +61,7 @@ void replace_if_known(std::int64_t& value, std::int64_t known) {
 // What the processor has, as TESSERA_ISA restricts it.
 std::string usable_architecture() {
   const std::string widest{cpu::host_architecture()};
-  const std::string wanted = environment_value("TESSERA_ISA").value_or(widest);
+  std::string wanted = environment_value("TESSERA_ISA").value_or(widest);
   if (architecture_runs(widest, wanted)) return wanted;
   throw Error(ErrorCode::invalid_argument, "TESSERA_ISA",
               "name an instruction set that this processor has, up to " + widest,
