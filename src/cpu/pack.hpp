@@ -71,14 +71,11 @@ struct PackUnits {
 
   // The same of a whole group that lies along k, in one load where no more than bits change.
   static Word load(const Source* from) {
-    if constexpr (kKeepsBits && sizeof(Word) > 8 && kFlip == 0) {
+    if constexpr (kKeepsBits) {
       Word word;
       __builtin_memcpy(&word, from, sizeof(Word));
+      if constexpr (kFlip != 0) word ^= Word{kFlip};
       return word;
-    } else if constexpr (kKeepsBits && sizeof(Word) <= 8) {
-      Word word;
-      __builtin_memcpy(&word, from, sizeof(Word));
-      return word ^ Word { kFlip };
     } else {
       return gather(from, 1, Group);
     }

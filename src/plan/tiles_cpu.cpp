@@ -136,6 +136,12 @@ struct Enumeration {
     choices.accepted.push_back({&kernel, as_posed, workers});
   }
 
+  // How deep panels of such a tile are, with k in `splits` pieces.
+  int packed_block_k(const TileConfig& tile, std::int64_t splits) const {
+    return choose_block_k(product.shape.k, kernel.a, splits,
+                          panel_bytes_per_row(kernel, tile, product.shape, request.machine));
+  }
+
   // The tile with the operands in place that may pay, and packed. In place comes first: where both
   // wait for the memory alike, the less work the better.
   void add_variants(const TileConfig& packed, int workers) {
@@ -248,9 +254,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       TileConfig tile = kernel.tile;
       tile.block_m = choose_block(shape.m, across_m, tile.mr);
       tile.block_n = choose_block(shape.n, across_n, tile.nr);
-      tile.block_k =
-          choose_block_k(shape.k, kernel.a, across_k,
-                         panel_bytes_per_row(kernel, tile, shape, tiles.request.machine));
+      tile.block_k = tiles.packed_block_k(tile, across_k);
       tiles.add_variants(tile, workers);
     }
   }
@@ -271,9 +275,7 @@ void add_middling(Enumeration& tiles, int workers) {
     TileConfig tile = tiles.kernel.tile;
     tile.block_m = block_of(shape.m, block.m, tile.mr);
     tile.block_n = block_of(shape.n, block.n, tile.nr);
-    tile.block_k =
-        choose_block_k(shape.k, tiles.kernel.a, 1,
-                       panel_bytes_per_row(tiles.kernel, tile, shape, tiles.request.machine));
+    tile.block_k = tiles.packed_block_k(tile, 1);
     tiles.add_variants(tile, workers);
   }
 }
@@ -297,10 +299,7 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   tile.nr = tiles.kernel.tile.nr;
   if (tile.block_m == 0) tile.block_m = choose_block(shape.m, 1, tile.mr);
   if (tile.block_n == 0) tile.block_n = choose_block(shape.n, 1, tile.nr);
-  if (tile.block_k == 0)
-    tile.block_k =
-        choose_block_k(shape.k, tiles.kernel.a, 1,
-                       panel_bytes_per_row(tiles.kernel, tile, shape, tiles.request.machine));
+  if (tile.block_k == 0) tile.block_k = tiles.packed_block_k(tile, 1);
   tiles.add(tile, workers);
 }
 
