@@ -14,8 +14,8 @@ std::string shape_list(const std::string& name) {
   if (!built_in.empty()) return std::string(built_in);
   std::error_code error;
   if (!std::filesystem::exists(name, error)) {
-    throw Error(ErrorCode::io, "list of shapes", "be cpu, dense, grouped or an existing CSV file",
-                "'" + name + "'",
+    throw Error(ErrorCode::io, "list of shapes",
+                "be cpu, dense, grouped, last_wave or an existing CSV file", "'" + name + "'",
                 "choose a listed name, check the path, or draw shapes with log256 or loguniform");
   }
   return read_text_file(name);

@@ -42,6 +42,7 @@ struct SweepRequest {
   std::vector<std::string> schedules = {"data_parallel", "stream_k", "hybrid"};
   std::vector<int> grids;
   std::string two_tile = "on";
+  std::string kernel;
   std::vector<std::string> peers;
   MachineOptions machine;
   int threads = 0;
@@ -102,7 +103,8 @@ int run_sweep(const SweepRequest& options) {
   }
   bench_options.threads = {options.threads > 0 && !on_gpu ? options.threads
                                                           : bench_options.machine.workers};
-  bench_options.variants = sweep_variants(options.schedules, options.grids, options.two_tile);
+  bench_options.variants =
+      sweep_variants(options.schedules, options.grids, options.two_tile, options.kernel);
   bench_options.seconds = on_gpu ? 0 : options.seconds;
   bench_options.cold = options.cold || on_gpu;
   bench_options.each_plan_once = true;
@@ -191,8 +193,9 @@ Verb add_sweep_verb(CLI::App& app) {
   const auto options = std::make_shared<SweepRequest>();
   CLI::App* const verb = app.add_subcommand(
       "sweep", "Measure many shapes by several schedules; can be stopped and continued");
-  verb->add_option("--corpus", options->corpus,
-                   "log256 or loguniform, a CSV file, or a built-in list: cpu, dense, grouped")
+  verb->add_option(
+          "--corpus", options->corpus,
+          "log256 or loguniform, a CSV file, or a built-in list: cpu, dense, grouped, last_wave")
       ->type_name("NAME|FILE")
       ->required();
   verb->add_option("--count", options->count, "How many shapes (default: 300, or all of a file's)")
@@ -217,6 +220,9 @@ Verb add_sweep_verb(CLI::App& app) {
       ->type_name("on|off|both")
       ->check(CLI::IsMember({"on", "off", "both"}))
       ->capture_default_str();
+  verb->add_option("--kernel", options->kernel,
+                   "Measure all schedules with this kernel; 'tessera info' lists them")
+      ->type_name("NAME");
   add_peer_option(*verb, options->peers);
   add_machine_options(*verb, options->machine);
   verb->add_option("--threads", options->threads, "Threads on a CPU (default: all cores)")

@@ -18,6 +18,7 @@ std::string type_names(const GemmTypes& types) {
 // The options of `tessera run` that plan as a variant did.
 std::string options_text(const PlanOptions& options) {
   std::string text;
+  if (options.kernel) text += fmt::format(" --kernel {}", *options.kernel);
   if (options.schedule) text += fmt::format(" --schedule {}", name_of(*options.schedule));
   if (options.workers) text += fmt::format(" --workers {}", *options.workers);
   if (!options.two_tile) text += " --no-two-tile";
@@ -33,8 +34,11 @@ const ContenderResult* find(const CaseResult& result, const std::string& name) {
 }  // namespace
 
 std::vector<Variant> sweep_variants(const std::vector<std::string>& schedules,
-                                    const std::vector<int>& grids, const std::string& two_tile) {
-  std::vector<Variant> variants{{"tessera", {}}};
+                                    const std::vector<int>& grids, const std::string& two_tile,
+                                    const std::string& kernel) {
+  PlanOptions all;
+  if (!kernel.empty()) all.kernel = kernel;
+  std::vector<Variant> variants{{"tessera", all}};
   std::vector<int> workers = grids;
   if (workers.empty()) workers.push_back(0);
   for (const std::string& name : schedules) {
@@ -46,6 +50,7 @@ std::vector<Variant> sweep_variants(const std::vector<std::string>& schedules,
                                 : two;
         if (!wanted) continue;
         Variant variant;
+        variant.options = all;
         variant.options.schedule = kind;
         variant.options.two_tile = two;
         if (count > 0) variant.options.workers = count;
@@ -78,6 +83,7 @@ report::SweepSettings settings_for(const std::string& corpus, int count, std::ui
   settings.threads = options.threads[0];
   settings.seconds = options.seconds;
   settings.cold = options.cold;
+  settings.kernel = options.variants[0].options.kernel.value_or("");
   for (const Variant& variant : options.variants) settings.contenders.push_back(variant.name);
   for (const bench::Peer* const peer : options.peers) {
     settings.contenders.push_back(peer->info().name);

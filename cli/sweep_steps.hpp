@@ -17,9 +17,10 @@ namespace tessera::cli {
 inline constexpr int kCpuRowDivisor = 16;
 
 // The planner's choice, then every schedule with every number of workers; a hybrid with `two_tile`
-// "on", "off" or "both".
+// "on", "off" or "both". All with `kernel`, unless it is empty.
 std::vector<Variant> sweep_variants(const std::vector<std::string>& schedules,
-                                    const std::vector<int>& grids, const std::string& two_tile);
+                                    const std::vector<int>& grids, const std::string& two_tile,
+                                    const std::string& kernel);
 
 report::SweepSettings settings_for(const std::string& corpus, int count, std::uint64_t seed,
                                    const CpuBenchOptions& options);

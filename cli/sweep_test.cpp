@@ -83,20 +83,21 @@ TEST_F(SweepFileTest, BelongsToOneProcessAtATime) {
 }
 
 TEST(SweepVariants, EverySettingAskedFor) {
-  EXPECT_EQ(sweep_variants({}, {}, "on").size(), 1u);
-  const std::vector<Variant> variants = sweep_variants({"data_parallel", "hybrid"}, {2, 4}, "both");
+  EXPECT_EQ(sweep_variants({}, {}, "on", "").size(), 1u);
+  const std::vector<Variant> variants =
+      sweep_variants({"data_parallel", "hybrid"}, {2, 4}, "both", "");
   ASSERT_EQ(variants.size(), 1u + 2 + 4);
   EXPECT_EQ(variants[0].name, "tessera");
   EXPECT_EQ(variants[1].name, "tessera 2-worker data_parallel");
   EXPECT_EQ(*variants[1].options.workers, 2);
   EXPECT_EQ(variants[4].name, "tessera 2-worker one-tile hybrid");
   EXPECT_FALSE(variants[4].options.two_tile);
-  EXPECT_THROW(sweep_variants({"no such"}, {}, "on"), Error);
+  EXPECT_THROW(sweep_variants({"no such"}, {}, "on", ""), Error);
 }
 
 TEST(SweepSteps, AWrongResultNamesShapeSeedAndCommand) {
   CpuBenchOptions options;
-  options.variants = sweep_variants({"hybrid"}, {3}, "off");
+  options.variants = sweep_variants({"hybrid"}, {3}, "off", "cpu_f64");
   CaseResult result;
   result.measured = {"5x6x7", "", {{5, 6, 7}}};
   result.types = gemm_types_for(ElementType::f64);
@@ -118,8 +119,8 @@ TEST(SweepSteps, AWrongResultNamesShapeSeedAndCommand) {
   EXPECT_NE(text.find("5x6x7"), std::string::npos);
   EXPECT_NE(text.find("corpus seed 9"), std::string::npos);
   EXPECT_NE(text.find("C(0, 0) is 1"), std::string::npos);
-  EXPECT_NE(text.find("tessera run 5x6x7 --type f64 --out-type f64 --schedule hybrid --workers 3 "
-                      "--no-two-tile --threads 2 --seed 0 --check"),
+  EXPECT_NE(text.find("tessera run 5x6x7 --type f64 --out-type f64 --kernel cpu_f64 --schedule "
+                      "hybrid --workers 3 --no-two-tile --threads 2 --seed 0 --check"),
             std::string::npos)
       << text;
 }

@@ -178,6 +178,44 @@ void add_regret(const Sweep& sweep, const Totals& totals, Page& page) {
   page.table({{"fastest of our own", false}, {"shapes", true}, {"share", true}}, rows);
 }
 
+struct ScheduleRatio {
+  std::string name;
+  std::vector<double> ratios;  // our data-parallel schedule's time over its own, of each shape
+};
+
+// Every schedule of ours that was measured beside data_parallel.
+std::vector<ScheduleRatio> schedule_ratios(const Sweep& sweep) {
+  std::vector<ScheduleRatio> found;
+  for (const std::string& name : sweep.settings.contenders) {
+    ScheduleRatio one{name == "tessera" ? "the planner's choice" : name, {}};
+    for (const SweepRecord& record : sweep.records) {
+      const double ratio = record.over_data_parallel(name);
+      if (ratio > 0) one.ratios.push_back(ratio);
+    }
+    if (!one.ratios.empty() && !name.ends_with("data_parallel")) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+void add_schedules(const Sweep& sweep, Page& page) {
+  const std::vector<ScheduleRatio> schedules = schedule_ratios(sweep);
+  if (schedules.empty()) return;
+  page.section("Schedules beside data_parallel");
+  page.paragraph("How many times as fast as our own data-parallel schedule.");
+  std::vector<std::vector<std::string>> rows;
+  for (const ScheduleRatio& one : schedules) {
+    rows.push_back({one.name, count(static_cast<std::int64_t>(one.ratios.size())),
+                    times(geometric_mean(one.ratios)), times(std::ranges::min(one.ratios)),
+                    times(std::ranges::max(one.ratios))});
+  }
+  page.table({{"schedule", false},
+              {"shapes", true},
+              {"geometric mean", true},
+              {"worst", true},
+              {"best", true}},
+             rows);
+}
+
 void add_predictions(const Sweep& sweep, const Totals& totals, Page& page) {
   page.section("Predicted and measured");
   if (totals.errors.empty()) {
@@ -244,6 +282,7 @@ std::string sweep_page(const Sweep& sweep, const std::string& command) {
   }
   add_speed_ups(sweep, totals, page);
   add_extremes(sweep, page);
+  add_schedules(sweep, page);
   add_regret(sweep, totals, page);
   add_predictions(sweep, totals, page);
   page.section("How it was measured");
@@ -251,6 +290,7 @@ std::string sweep_page(const Sweep& sweep, const std::string& command) {
              {{"corpus", fmt::format("{}, {} shapes, seed {}", settings.corpus, settings.count,
                                      settings.seed)},
               {"contenders", fmt::format("{}", fmt::join(settings.contenders, ", "))},
+              {"kernel", settings.kernel.empty() ? "the planner's choice" : settings.kernel},
               {"timing", fmt::format("{} for each contender and shape, {} caches, medians",
                                      seconds(settings.seconds), settings.cold ? "cold" : "warm")},
               {"machine", settings.machine}});
@@ -271,6 +311,11 @@ std::string sweep_summary(const Sweep& sweep) {
   }
   if (!totals.errors.empty()) {
     text += fmt::format("; model error {}", percent(median_of(totals.errors)));
+  }
+  for (const ScheduleRatio& one : schedule_ratios(sweep)) {
+    text += fmt::format("\n{} as fast as our own data_parallel: {}, over {}",
+                        times(geometric_mean(one.ratios)), one.name,
+                        counted(static_cast<std::int64_t>(one.ratios.size()), "shape"));
   }
   return text;
 }

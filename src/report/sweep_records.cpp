@@ -17,7 +17,9 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMostResults = 1024;
 constexpr std::size_t kMostGroups = 1 << 16;
 
-constexpr std::string_view kDataParallel = "data_parallel";
+bool is_data_parallel(const SweepResult& result) {
+  return !result.is_peer && result.name.ends_with("data_parallel");
+}
 
 SweepSettings settings_of(const Json& document) {
   json_fields::check_header(document, "sweep", kVersion);
@@ -32,6 +34,7 @@ SweepSettings settings_of(const Json& document) {
   settings.threads = fields.small_integer("threads", 1, 1 << 20);
   settings.seconds = fields.quantity("seconds");
   settings.cold = fields.boolean("cold");
+  if (fields.has("kernel")) settings.kernel = fields.text("kernel");
   fields.each("contenders", kMostResults, [&](const Json& element, const std::string& path) {
     if (!element.is_string()) {
       json_fields::fail(path, "be text", json_fields::describe(element), "correct the file");
@@ -90,7 +93,7 @@ const SweepResult* SweepRecord::baseline() const {
                                     [](const SweepResult& result) { return result.is_peer; });
   for (std::size_t i = 1; i < results.size(); ++i) {
     const SweepResult& result = results[i];
-    const bool counts = has_peer ? result.is_peer : result.name.ends_with(kDataParallel);
+    const bool counts = has_peer ? result.is_peer : is_data_parallel(result);
     if (counts && (best == nullptr || result.seconds < best->seconds)) best = &result;
   }
   return best;
@@ -109,6 +112,13 @@ double SweepRecord::regret() const {
   return best > 0 ? chosen().seconds / best : 1;
 }
 
+double SweepRecord::over_data_parallel(std::string_view contender) const {
+  const auto one = std::ranges::find(results, contender, &SweepResult::name);
+  const auto base = std::ranges::find_if(results, is_data_parallel);
+  if (one == results.end() || one->is_peer || base == results.end()) return 0;
+  return one->seconds > 0 ? base->seconds / one->seconds : 0;
+}
+
 std::string to_json_line(const SweepSettings& settings) {
   // The seed is text: JSON numbers lose what is beyond 2^53.
   const Json json = {{"document", "sweep"},
@@ -120,6 +130,7 @@ std::string to_json_line(const SweepSettings& settings) {
                      {"threads", settings.threads},
                      {"seconds", settings.seconds},
                      {"cold", settings.cold},
+                     {"kernel", settings.kernel},
                      {"contenders", settings.contenders},
                      {"machine", settings.machine}};
   return json.dump() + "\n";
@@ -190,6 +201,12 @@ std::optional<std::string> difference(const SweepSettings& file, const SweepSett
   if (file.threads != now.threads) return say("threads", file.threads, now.threads);
   if (file.seconds != now.seconds) return say("seconds", file.seconds, now.seconds);
   if (file.cold != now.cold) return say("cold", file.cold, now.cold);
+  if (file.kernel != now.kernel) {
+    const auto named = [](const std::string& kernel) {
+      return kernel.empty() ? "the planner's" : kernel;
+    };
+    return say("kernel", named(file.kernel), named(now.kernel));
+  }
   if (file.contenders != now.contenders) {
     return say("contenders", fmt::format("{}", fmt::join(file.contenders, ", ")),
                fmt::format("{}", fmt::join(now.contenders, ", ")));

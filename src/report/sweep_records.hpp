@@ -22,6 +22,7 @@ struct SweepSettings {
   int threads = 1;
   double seconds = 0;  // of timed work for each contender
   bool cold = false;
+  std::string kernel;                   // that all of ours run; empty: as the planner chooses
   std::vector<std::string> contenders;  // Tessera's own, the planner's choice first, then peers
   std::string machine;                  // name and architecture
 
@@ -56,6 +57,9 @@ struct SweepRecord {
   double speed_up() const;
   // Time of the planner's choice over the fastest of our own: at least 1.
   double regret() const;
+  // Our own data-parallel schedule's time over that of our contender of this name; 0 where one of
+  // the two was not measured.
+  double over_data_parallel(std::string_view contender) const;
 };
 
 std::string to_json_line(const SweepSettings& settings);

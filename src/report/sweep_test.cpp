@@ -16,6 +16,7 @@ SweepSettings settings() {
           .threads = 2,
           .seconds = 0.1,
           .cold = false,
+          .kernel = "cpu_avx512_f32",
           .contenders = {"tessera", "tessera data_parallel", "openblas"},
           .machine = "host (avx2, 2 workers)"};
 }
@@ -85,6 +86,9 @@ TEST(SweepRecords, SaysWhatDiffers) {
   other = settings();
   other.contenders.pop_back();
   EXPECT_NE(difference(other, settings())->find("contenders"), std::string::npos);
+  other = settings();
+  other.kernel.clear();
+  EXPECT_EQ(difference(other, settings()), "kernel: the planner's in the file, cpu_avx512_f32 now");
 }
 
 TEST(SweepRecords, SpeedUpIsAgainstThePeerOrElseOurDataParallel) {
@@ -92,6 +96,9 @@ TEST(SweepRecords, SpeedUpIsAgainstThePeerOrElseOurDataParallel) {
   EXPECT_DOUBLE_EQ(record(0, 1, 2, 0).speed_up(), 2);
   EXPECT_DOUBLE_EQ(record(0, 3, 2, 6).regret(), 1.5);
   EXPECT_DOUBLE_EQ(record(0, 1, 2, 0.5).regret(), 1);
+  EXPECT_DOUBLE_EQ(record(0, 1, 2, 3).over_data_parallel("tessera"), 2);
+  EXPECT_DOUBLE_EQ(record(0, 1, 2, 3).over_data_parallel("openblas"), 0);
+  EXPECT_DOUBLE_EQ(record(0, 1, 2, 3).over_data_parallel("tessera hybrid"), 0);
   EXPECT_DOUBLE_EQ(geometric_mean({2, 8}), 4);
   EXPECT_DOUBLE_EQ(median_of({3, 1, 2}), 2);
 }
@@ -107,6 +114,7 @@ TEST(SweepPage, IsWellFormedFromNothingToAll) {
       EXPECT_NE(html.find("3×"), std::string::npos);
       EXPECT_NE(html.find("The worst"), std::string::npos);
       EXPECT_NE(html.find("as predicted"), std::string::npos);
+      EXPECT_NE(html.find("Schedules beside data_parallel"), std::string::npos);
     }
     EXPECT_EQ(html.find("is not complete") == std::string::npos, records == 3);
   }
