@@ -176,18 +176,43 @@ __global__ void judge_kernel(const Product* products, std::int64_t product_count
   }
 }
 
+struct Place {
+  std::int64_t row;
+  std::int64_t col;
+};
+
+// Most of what goes wrong does so where tiles or whole matrices end.
+__device__ Place place_of_sample(std::int64_t i, const MatrixView& c) {
+  const std::int64_t last_row = c.rows - 1;
+  const std::int64_t last_col = c.cols - 1;
+  if (i < 4) return {i / 2 == 0 ? 0 : last_row, i % 2 == 0 ? 0 : last_col};
+  const std::uint64_t random = mix(static_cast<std::uint64_t>(i));
+  const auto row = static_cast<std::int64_t>(random % static_cast<std::uint64_t>(c.rows));
+  const auto col = static_cast<std::int64_t>(random / static_cast<std::uint64_t>(c.rows) %
+                                             static_cast<std::uint64_t>(c.cols));
+  switch (i % 16) {
+    case 0:
+      return {0, col};
+    case 1:
+      return {last_row, col};
+    case 2:
+      return {row, 0};
+    case 3:
+      return {row, last_col};
+    default:
+      return {row, col};
+  }
+}
+
 // One warp per sample.
 __global__ void sample_kernel(const Product* products, std::int64_t product_count, Tally* wrong) {
   for (std::int64_t which = blockIdx.y; which < product_count; which += gridDim.y) {
     const Product product = products[which];
     const MatrixView& c = product.request.operands.c;
-    const auto all = static_cast<std::uint64_t>(c.rows * c.cols);
-    if (all == 0) continue;
+    if (c.rows * c.cols == 0) continue;
     for (std::int64_t i = first_index() / kWarp; i < product.request.samples;
          i += index_step() / kWarp) {
-      const auto at = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % all);
-      const std::int64_t row = at / c.cols;
-      const std::int64_t col = at % c.cols;
+      const auto [row, col] = place_of_sample(i, c);
       const Sums sums = sums_of_element(product.request, row, col);
       if (threadIdx.x % kWarp == 0) judge_element(product, which, row, col, sums, wrong);
     }

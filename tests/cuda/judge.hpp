@@ -1,5 +1,5 @@
-// Judges products on the device: every element (or a random sample) against a float64 sum, within
-// the componentwise bound of core/reference.hpp. One launch judges all products of a call.
+// Judges products on the device: every element (or a sample) against a float64 sum, within the
+// componentwise bound of core/reference.hpp. One launch judges all products of a call.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,9 @@ struct JudgeRequest {
   Epilogue epilogue;
   std::int64_t contributors = 1;  // the most pieces that any tile's sum was made from
   bool exact = false;  // the sums are exact: only the rounding to C's type may differ from them
-  std::int64_t samples = 0;  // 0: all elements; alike for all products of a call
+  // 0: all elements. Else so many: the corners, then a quarter in the outermost rows and columns,
+  // the others anywhere. Alike for all products of a call.
+  std::int64_t samples = 0;
 };
 
 // Empty, or how many elements are wrong, and the first of them with what was expected.

@@ -1,5 +1,5 @@
 // The judge itself: it agrees with the host's naive product, finds the one wrong element among many
-// products, and what was written outside all of them.
+// products, by a sample, too, and what was written outside all of them.
 #include "cuda/judge.hpp"
 
 #include <gtest/gtest.h>
@@ -36,6 +36,16 @@ class Judge : public CudaTest {
     EXPECT_EQ(ragged.verdict(1), "");
     return ragged;
   }
+
+  static DeviceProduct judged_product(const GemmShape& shape) {
+    DeviceProduct product({.shape = shape});
+    const Operands group = product.operands();
+    run(forced_plan(product.problem(), *find_kernel("sm80_general_f32_128x128x16"), {}),
+        {&group, 1});
+    check(cudaDeviceSynchronize());
+    EXPECT_EQ(product.verdict(1), "");
+    return product;
+  }
 };
 
 TEST_F(Judge, AgreesWithTheHostsNaiveProduct) {
@@ -68,6 +78,43 @@ TEST_F(Judge, FindsOneWrongElementAmongManyProducts) {
   EXPECT_NE(wrong.find("1 of 1728 elements wrong; the first at (7, 11) of product 2"),
             std::string::npos)
       << wrong;
+}
+
+// Far more samples than elements meet every one of them.
+TEST_F(Judge, FindsOneWrongElementByItsSample) {
+  for (const auto& [row, col] : {std::pair{0, 0}, {0, 69}, {17, 31}, {49, 3}, {49, 69}}) {
+    const DeviceProduct product = judged_product({50, 70, 90});
+    EXPECT_EQ(product.verdict(1, 100'000), "");
+    set_float(product.operands().c, row, col, 1000);
+    const std::string wrong = product.verdict(1, 100'000);
+    const std::string where =
+        "the first at (" + std::to_string(row) + ", " + std::to_string(col) + ") of product 0";
+    EXPECT_NE(wrong.find(where), std::string::npos) << wrong;
+  }
+}
+
+TEST_F(Judge, SamplesCoverTheEdges) {
+  constexpr std::int64_t kRows = 3000;
+  constexpr std::int64_t kCols = 2000;
+  struct Part {
+    std::int64_t row, col, rows, cols, samples;
+  };
+  for (const Part& part :
+       {Part{0, 0, 1, 1, 4}, Part{0, kCols - 1, 1, 1, 4}, Part{kRows - 1, 0, 1, 1, 4},
+        Part{kRows - 1, kCols - 1, 1, 1, 4}, Part{0, 1, 1, kCols - 2, 32},
+        Part{kRows - 1, 1, 1, kCols - 2, 32}, Part{1, 0, kRows - 2, 1, 32},
+        Part{1, kCols - 1, kRows - 2, 1, 32}, Part{1, 1, kRows - 2, kCols - 2, 32}}) {
+    const DeviceProduct product = judged_product({kRows, kCols, 20});
+    EXPECT_EQ(product.verdict(1, part.samples), "");
+    const MatrixView c = product.operands().c;
+    check(cudaMemset2D(static_cast<float*>(c.data) + part.row * c.row_stride + part.col,
+                       c.row_stride * sizeof(float), 0x7f, part.cols * sizeof(float), part.rows));
+    EXPECT_NE(product.verdict(1, part.samples), "")
+        << part.rows << "×" << part.cols << " from (" << part.row << ", " << part.col << ")";
+  }
+  const DeviceProduct product = judged_product({kRows, kCols, 20});
+  set_float(product.operands().c, kRows / 2, kCols / 2, 1000);
+  EXPECT_EQ(product.verdict(1, 32), "") << "a sample is not the whole";
 }
 
 TEST_F(Judge, FindsWhatIsWrittenOutsideAllProducts) {
