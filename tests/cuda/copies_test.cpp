@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "cuda/product.hpp"
+#include "cuda/repeat.hpp"
 
 namespace tessera::test {
 namespace {
@@ -53,16 +54,14 @@ TEST_F(Copies, StayInTheCallersWorkspace) {
   ASSERT_TRUE(is_copied(plan));
   const std::size_t bytes = workspace_bytes(plan);
   EXPECT_GE(bytes, std::size_t{2} * (513 * 777 + 777 * 1001));
-  const DeviceMatrix guarded(ElementType::i8, 1, static_cast<std::int64_t>(bytes),
-                             DeviceFill::poison, 0);
-  void* const workspace = guarded.view().data;
-  initialize_workspace(workspace, bytes, nullptr);
-  run(plan, {&group, 1}, {.workspace = workspace, .workspace_size = bytes});
+  const GuardedWorkspace workspace(bytes);
+  RunOptions options = workspace.options(nullptr);
+  run(plan, {&group, 1}, options);
   check(cudaDeviceSynchronize());
   EXPECT_EQ(product.verdict(64), "");
-  EXPECT_EQ(guarded.damage(), "");
-  EXPECT_THROW(run(plan, {&group, 1}, {.workspace = workspace, .workspace_size = bytes - 1024}),
-               Error);
+  EXPECT_EQ(workspace.damage(), "");
+  options.workspace_size -= 1024;
+  EXPECT_THROW(run(plan, {&group, 1}, options), Error);
 }
 
 // A replay copies what the operands hold then.
@@ -71,31 +70,18 @@ TEST_F(Copies, AreMadeAnewInEveryReplay) {
   const Operands group = product.operands();
   const Plan plan = make_plan(product.problem(), device_machine());
   ASSERT_TRUE(is_copied(plan));
-  const DeviceBuffer workspace(workspace_bytes(plan));
-  initialize_workspace(workspace.data(), workspace.size(), nullptr);
-  check(cudaDeviceSynchronize());
-
+  const GuardedWorkspace workspace(workspace_bytes(plan));
   const Stream stream;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t replay = nullptr;
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  run(plan, {&group, 1},
-      {.stream = stream, .workspace = workspace.data(), .workspace_size = workspace.size()});
-  check(cudaStreamEndCapture(stream, &graph));
-  check(cudaGraphInstantiate(&replay, graph, 0));
+  const Graph graph(stream, [&] { run(plan, {&group, 1}, workspace.options(stream)); });
   for (int i = 0; i < 500; ++i) {
     // Two halves of the replays with other contents of the workspace in between.
-    if (i == 250) {
-      check(cudaMemsetAsync(static_cast<std::byte*>(workspace.data()) + (1 << 20), 0xff,
-                            workspace.size() - (1 << 20), stream));
-    }
+    if (i == 250) workspace.scramble(stream);
     product.reset_c(stream);
-    check(cudaGraphLaunch(replay, stream));
+    graph.replay(stream);
   }
   check(cudaStreamSynchronize(stream));
   EXPECT_EQ(product.verdict(64), "");
-  check(cudaGraphExecDestroy(replay));
-  check(cudaGraphDestroy(graph));
+  EXPECT_EQ(workspace.damage(), "");
 }
 
 TEST_F(Copies, OfManyGroups) {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "cuda/ragged_case.hpp"
+#include "cuda/repeat.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::test {
@@ -61,10 +62,8 @@ TEST_P(RaggedRepeat, GraphReplaysWithOtherSizes) {
     const auto plan = forced_ragged_plan(ragged, kernel(), schedule);
     if (!plan) GTEST_SKIP() << "the kernel cannot take these operands";
     const Stream stream;
-    DeviceBuffer workspace(ragged_workspace_bytes(*plan, ragged.products()));
-    initialize_workspace(workspace.data(), workspace.size(), stream);
-    const RunOptions options{
-        .stream = stream, .workspace = workspace.data(), .workspace_size = workspace.size()};
+    const GuardedWorkspace workspace(ragged_workspace_bytes(*plan, ragged.products()));
+    const RunOptions options = workspace.options(stream);
 
     std::vector<std::vector<std::int64_t>> sets;
     std::vector<DeviceMatrix> expected;
@@ -80,26 +79,20 @@ TEST_P(RaggedRepeat, GraphReplaysWithOtherSizes) {
       expected.back().copy_from(ragged.c(), stream);
     }
 
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t replay = nullptr;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    run_ragged(*plan, ragged.products(), options);
-    check(cudaStreamEndCapture(stream, &graph));
-    check(cudaGraphInstantiate(&replay, graph, 0));
+    const Graph graph(stream, [&] { run_ragged(*plan, ragged.products(), options); });
     std::int64_t differences = 0;
     for (int i = 0; i < replays(); ++i) {
       const auto which = static_cast<std::size_t>(i) * 5 % kSets;
       ragged.set_sizes(sets[which], stream);
       const bool is_judged = i % 16 == 0;
       if (is_judged) ragged.reset_c(stream);
-      check(cudaGraphLaunch(replay, stream));
+      graph.replay(stream);
       if (is_judged) differences += ragged.c().count_differences(expected[which], stream);
     }
     check(cudaStreamSynchronize(stream));
     EXPECT_EQ(differences, 0) << name_of(schedule.kind);
     EXPECT_NO_THROW(check_sizes(options));
-    check(cudaGraphExecDestroy(replay));
-    check(cudaGraphDestroy(graph));
+    EXPECT_EQ(workspace.damage(), "") << name_of(schedule.kind);
   }
 }
 
