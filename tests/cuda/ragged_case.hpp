@@ -57,7 +57,7 @@ class DeviceRagged {
   // Numbers as they are, right or wrong.
   void set_numbers(const std::vector<std::int64_t>& numbers, cudaStream_t stream = nullptr);
 
-  void reset_c(cudaStream_t stream = nullptr) { c_->copy_from(*c_before_, stream); }
+  void reset_c(cudaStream_t stream = nullptr) const { c_->copy_from(*c_before_, stream); }
   const DeviceMatrix& c() const { return *c_; }
   const DeviceMatrix& c_before() const { return *c_before_; }
 

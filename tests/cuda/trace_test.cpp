@@ -23,6 +23,22 @@ class Tracing : public CudaTest, public ::testing::WithParamInterface<KernelEntr
             .shape = {3 * tile.block_m, 5 * tile.block_n, 19 * tile.block_k},
             .b = {.column_major = kernel().a == ElementType::i8}};
   }
+
+  DeviceRagged ragged_rows() const {
+    const std::int64_t n = 3 * kernel().tile.block_n;
+    const std::int64_t k = 7 * kernel().tile.block_k;
+    return DeviceRagged({.types = {kernel().a, kernel().b, gemm_types_for(kernel().a).c},
+                         .shapes = {{200, n, k}, {0, n, k}, {1, n, k}, {77, n, k}},
+                         .is_b_transposed = kernel().a == ElementType::i8});
+  }
+
+  static std::vector<Schedule> schedules_of_groups() {
+    using enum ScheduleKind;
+    return {{.kind = data_parallel, .workers = 9},
+            {.kind = stream_k, .workers = 5},
+            {.kind = stream_k, .workers = 60},
+            {.kind = hybrid, .workers = 7}};
+  }
 };
 
 // Returns the seconds that items waited for data, all together.
@@ -63,6 +79,31 @@ double expect_sound(const Trace& trace, std::int64_t tiles, std::int64_t iterati
   return waited;
 }
 
+// Runs groups of one depth with a trace and without, and judges both.
+template <class Run>
+void expect_sound_groups(const DeviceRagged& ragged, const Plan& plan, Run run) {
+  SCOPED_TRACE(name_of(plan.schedule.kind));
+  const GemmShape& first = ragged.what().shapes.front();
+  std::int64_t tiles = 0;
+  for (const GemmShape& shape : ragged.what().shapes) {
+    tiles += ceil_div(shape.m, plan.tile.block_m) * ceil_div(shape.n, plan.tile.block_n);
+  }
+  ragged.reset_c();
+  Trace trace;
+  RunOptions options;
+  options.trace = &trace;
+  run(options);
+  EXPECT_EQ(ragged.verdict(64), "");
+  expect_sound(trace, tiles, ceil_div(first.k, plan.tile.block_k));
+
+  DeviceMatrix traced(ragged.c().view().type, ragged.c().view().rows, ragged.c().view().cols,
+                      DeviceFill::poison, 0);
+  traced.copy_from(ragged.c());
+  ragged.reset_c();
+  run({});
+  EXPECT_EQ(ragged.c().count_differences(traced), 0);
+}
+
 TEST_P(Tracing, EveryIterationOnceAndInOrder) {
   double most_waited = 0;
   for (const Schedule& schedule :
@@ -96,26 +137,23 @@ TEST_P(Tracing, EveryIterationOnceAndInOrder) {
 }
 
 TEST_P(Tracing, SizesThatOnlyTheDeviceKnows) {
-  const TileConfig& tile = kernel().tile;
-  const std::int64_t n = 3 * tile.block_n;
-  const std::int64_t k = 7 * tile.block_k;
-  const DeviceRagged ragged({.types = {kernel().a, kernel().b, gemm_types_for(kernel().a).c},
-                             .shapes = {{200, n, k}, {0, n, k}, {1, n, k}, {77, n, k}},
-                             .is_b_transposed = kernel().a == ElementType::i8});
-  for (const Schedule& schedule : {Schedule{.kind = ScheduleKind::data_parallel, .workers = 9},
-                                   Schedule{.kind = ScheduleKind::stream_k, .workers = 5}}) {
+  const DeviceRagged ragged = ragged_rows();
+  for (const Schedule& schedule : schedules_of_groups()) {
     const auto plan = forced_ragged_plan(ragged, kernel(), schedule);
     if (!plan) GTEST_SKIP() << "the kernel cannot take these operands";
-    std::int64_t tiles = 0;
-    for (const GemmShape& shape : ragged.what().shapes) {
-      tiles += ceil_div(shape.m, plan->tile.block_m) * ceil_div(n, plan->tile.block_n);
-    }
-    Trace trace;
-    RunOptions options;
-    options.trace = &trace;
-    run_ragged(*plan, ragged.products(), options);
-    EXPECT_EQ(ragged.verdict(64), "");
-    expect_sound(trace, tiles, ceil_div(k, plan->tile.block_k));
+    expect_sound_groups(ragged, *plan, [&](const RunOptions& options) {
+      run_ragged(*plan, ragged.products(), options);
+    });
+  }
+}
+
+TEST_P(Tracing, SizesThatTheHostKnows) {
+  const DeviceRagged ragged = ragged_rows();
+  const std::vector<Operands> groups = ragged.list();
+  for (const Schedule& schedule : schedules_of_groups()) {
+    const Plan plan = forced_plan(tessera::describe(groups, 1, 0, {}), kernel(), schedule);
+    expect_sound_groups(ragged, plan,
+                        [&](const RunOptions& options) { run(plan, groups, options); });
   }
 }
 
