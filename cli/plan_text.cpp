@@ -8,6 +8,7 @@
 #include "cli/shape.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition.hpp"
+#include "schedule/partition_of.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -60,6 +61,14 @@ std::string round_robin_text(const Plan& plan) {
   return fmt::format("worker w takes tiles {0}w, {0}w + {1}, {0}w + {2}, ...{3}",
                      first > 0 ? fmt::format("{} + ", first) : "", w, 2 * w,
                      plan.problem.groups.size() > 1 ? " straight across the groups" : "");
+}
+
+std::string claimed_text(const Partition& partition, std::int64_t tiles) {
+  const std::int64_t in_pieces = tiles - partition.whole_tiles;
+  return fmt::format("whoever is free takes the next tile{}",
+                     in_pieces > 0 ? fmt::format("; the last {} come in {} pieces each", in_pieces,
+                                                 partition.splits)
+                                   : "");
 }
 
 std::string bytes_text(double bytes) {
@@ -127,7 +136,10 @@ std::string plan_text(const Plan& plan) {
   text += line("stream-K tiles", fmt::format("{}", counts.stream_k_tiles));
   text += line("data-parallel tiles", fmt::format("{}", counts.data_parallel_tiles));
   text += line("stream-K iterations", stream_text(counts, plan.schedule.workers));
-  if (counts.data_parallel_tiles > 0 && plan.schedule.kind != ScheduleKind::split_k) {
+  const Partition partition = partition_of(plan, space);
+  if (partition.whole_tiles > 0) {
+    text += line("claimed", claimed_text(partition, counts.tiles));
+  } else if (counts.data_parallel_tiles > 0 && partition.splits == 1) {
     text += line("round robin", round_robin_text(plan));
   }
   text += line("traffic",

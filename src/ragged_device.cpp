@@ -12,6 +12,7 @@
 #include "core/catalogue.hpp"
 #include "core/invalid_argument.hpp"
 #include "plan/cost.hpp"
+#include "plan/decompose.hpp"
 #include "plan/layer.hpp"
 #include "plan_cache.hpp"
 #include "ragged.hpp"
@@ -243,6 +244,7 @@ PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
 Plan with_all_workers(Plan plan, const PlanOptions& asked) {
   if (!asked.workers) {
     plan.schedule.workers = plan.machine.workers / (plan.tile.cluster_m * plan.tile.cluster_n);
+    plan.decomposition = decompose(plan);
   }
   return plan;
 }

@@ -38,9 +38,9 @@ struct Candidate {
   std::string rejection;     // why it was rejected; empty otherwise
 };
 
-// The counts of a divided iteration space, as printed by `tessera plan`. Where the workers of a GPU
-// claim the tiles of groups, a hybrid has no stream region, whatever is counted here
-// (docs/schedules.md).
+// The counts of a divided iteration space, as printed by `tessera plan`. What is not stream-K's is
+// counted as data-parallel, also where it comes in pieces: of split_k, and the last tiles of a
+// hybrid where the workers of a GPU claim the tiles of groups (docs/schedules.md).
 struct Decomposition {
   std::int64_t tiles_m = 0;  // of the first group
   std::int64_t tiles_n = 0;

@@ -4,6 +4,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/launch_trace.hpp"
+#include "schedule/partition_of.hpp"
 
 namespace tessera::cuda {
 namespace {
@@ -28,7 +29,7 @@ WorkspaceLayout general_layout(const Plan& plan, const Partition& partition, std
 
 WorkspaceLayout general_workspace(const Plan& plan) {
   const HostIterationSpace space(plan.problem.groups, plan.tile);
-  return workspace_of(plan, make_partition(plan.schedule, space), space.space().tiles);
+  return workspace_of(plan, partition_of(plan, space), space.space().tiles);
 }
 
 void run_general(const CudaKernel& kernel, const Plan& plan, std::span<const Operands> groups,
@@ -45,7 +46,7 @@ void run_general(const CudaKernel& kernel, const Plan& plan, std::span<const Ope
   request.c = problem.c;
   request.stream = stream;
   KernelArguments& arguments = request.arguments;
-  arguments.partition = make_partition(plan.schedule, space);
+  arguments.partition = partition_of(plan, space);
   arguments.group_count = space.group_count;
   arguments.tiles = space.tiles;
   arguments.iterations = space.iterations;

@@ -12,6 +12,7 @@
 #include "cuda/launch_trace.hpp"
 #include "cuda/operand_copies.hpp"
 #include "cuda/sm90_launch.hpp"
+#include "schedule/partition_of.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -24,11 +25,6 @@ Sm90Launch launch_of(const Plan& plan) {
   Sm90Launch launch = resolve(plan);
   launch.config.is_grouped = claims_tiles(*find_kernel(plan.kernel), plan.problem);
   return launch;
-}
-
-Partition partition_of(const Plan& plan, const Sm90Launch& launch, const IterationSpace& space) {
-  return launch.config.is_grouped ? make_claimed_partition(plan.schedule, space)
-                                  : make_partition(plan.schedule, space);
 }
 
 WorkspaceLayout workspace_of(const Plan& plan, const Sm90Launch& launch, const Partition& partition,
@@ -152,7 +148,7 @@ std::vector<Operands> in_kernel_orientation(std::span<const Operands> groups, bo
 WorkspaceLayout sm90_workspace(const Plan& plan) {
   const Sm90Launch launch = launch_of(plan);
   const HostIterationSpace space(launch.shapes, launch.tile);
-  return workspace_of(plan, launch, partition_of(plan, launch, space), space.space().tiles);
+  return workspace_of(plan, launch, partition_of(plan, space), space.space().tiles);
 }
 
 void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptions& options) {
@@ -163,7 +159,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
 
   const Problem& problem = plan.problem;
   const cudaStream_t stream = stream_of(options);
-  const Partition partition = partition_of(plan, launch, space);
+  const Partition partition = partition_of(plan, space);
   const WorkspaceLayout layout = workspace_of(plan, launch, partition, space.tiles);
   std::byte* const workspace = workspace_for(layout, options);
   std::vector<Operands> products;

@@ -131,7 +131,9 @@ std::vector<Schedule> enumerate_schedules(const PlanRequest& request, const Tile
   if (allowed(request, ScheduleKind::hybrid) &&
       (forced || (partial_wave && divisible && profile.tiles > workers))) {
     add(ScheduleKind::hybrid, profile.tiles, 1, two_tile);
-    if (!forced && two_tile) add(ScheduleKind::hybrid, profile.tiles, 1, false);
+    // Claimed tiles have no stream that could be of one tile or of two.
+    const bool streams = !profile.are_claimed;
+    if (!forced && two_tile && streams) add(ScheduleKind::hybrid, profile.tiles, 1, false);
   }
   return schedules;
 }

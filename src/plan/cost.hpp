@@ -15,6 +15,7 @@
 #include "plan/shape_runs.hpp"
 #include "plan/traffic.hpp"
 #include "plan/worker_time.hpp"
+#include "schedule/iteration_space.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/plan.hpp"
 #include "tessera/problem.hpp"
@@ -36,6 +37,7 @@ struct RunProfile {
 // A problem cut by one kernel's tiles: what all schedules of these tiles share.
 struct TileProfile {
   std::vector<RunProfile> runs;
+  std::vector<GroupExtent> line;  // each run's first product, where the run begins
   std::int64_t tiles = 0;
   std::int64_t iterations = 0;
   std::int64_t most_iterations = 1;  // of any tile
@@ -47,6 +49,12 @@ struct TileProfile {
   double bytes_in_flight = 0;        // of operands, that a block asks memory for at a time
   int blocks_per_worker = 1;         // a cluster's
   bool in_turns = false;             // a worker stores a tile while it multiplies the next
+  bool are_claimed = false;          // workers claim units (claims_tiles)
+
+  // The line of all runs: tiles and iterations are the problem's, extents are runs.
+  IterationSpace space() const {
+    return {line.data(), static_cast<std::int32_t>(line.size()), tiles, iterations};
+  }
 };
 
 // `kernel` may be null: a tile that no kernel is compiled for.
@@ -78,6 +86,9 @@ Prediction predict(const TileProfile& profile, const Machine& machine, const Sch
 
 // Not more than predict's seconds under any traffic, at a fraction of its cost.
 double least_seconds(const TileProfile& profile, const Machine& machine, const Schedule& schedule);
+
+// What candidates are compared by: their seconds, but more where the model is known to flatter.
+double price_of(const TileProfile& profile, const Schedule& schedule, double seconds);
 
 Cost to_cost(const Prediction& prediction);
 

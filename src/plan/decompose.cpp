@@ -1,14 +1,14 @@
 #include "plan/decompose.hpp"
 
 #include "schedule/grouped.hpp"
-#include "schedule/partition.hpp"
+#include "schedule/partition_of.hpp"
 
 namespace tessera {
 
-Decomposition decompose(const Problem& problem, const TileConfig& tile, const Schedule& schedule) {
-  const HostIterationSpace host(problem.groups, tile);
+Decomposition decompose(const Plan& plan) {
+  const HostIterationSpace host(plan.problem.groups, plan.tile);
   const IterationSpace& space = host.space();
-  const Partition partition = make_partition(schedule, space);
+  const Partition partition = partition_of(plan, space);
 
   Decomposition d;
   if (space.group_count > 0) {

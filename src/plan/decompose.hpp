@@ -5,6 +5,6 @@
 
 namespace tessera {
 
-Decomposition decompose(const Problem& problem, const TileConfig& tile, const Schedule& schedule);
+Decomposition decompose(const Plan& plan);
 
 }  // namespace tessera

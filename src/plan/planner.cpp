@@ -23,6 +23,7 @@ struct Costed {
   TileCandidate candidate;
   Schedule schedule;
   Prediction prediction;
+  double price = 0;  // of it
 };
 
 void check_machine(const Machine& machine) {
@@ -124,8 +125,8 @@ struct Costing {
 // Without keep_others, what cannot be chosen any more is left out before its prediction.
 Costing cost_all(const PlanRequest& request, const TileChoices& choices) {
   Costing costing;
-  const auto is_beaten = [&](double seconds) {
-    return !costing.all.empty() && seconds >= costing.all[costing.chosen].prediction.seconds;
+  const auto is_beaten = [&](double price) {
+    return !costing.all.empty() && price >= costing.all[costing.chosen].price;
   };
   for (const TileCandidate& candidate : choices.accepted) {
     const TileProfile profile = profile_tiles(request.runs, request.problem, request.machine,
@@ -137,7 +138,8 @@ Costing cost_all(const PlanRequest& request, const TileChoices& choices) {
                                         : enumerate_schedules(request, profile, candidate.workers);
     for (Schedule& schedule : schedules) {
       if (!request.options.keep_others &&
-          is_beaten(least_seconds(profile, request.machine, schedule))) {
+          is_beaten(
+              price_of(profile, schedule, least_seconds(profile, request.machine, schedule)))) {
         continue;
       }
       if (!order) {
@@ -146,10 +148,10 @@ Costing cost_all(const PlanRequest& request, const TileChoices& choices) {
       }
       schedule.order = order->order;
       schedule.group_m = order->group_m;
-      costing.all.push_back(
-          {candidate, schedule, predict(profile, request.machine, schedule, traffic)});
-      const double seconds = costing.all.back().prediction.seconds;
-      if (seconds < kWorthwhile * costing.all[costing.chosen].prediction.seconds) {
+      const Prediction prediction = predict(profile, request.machine, schedule, traffic);
+      const double price = price_of(profile, schedule, prediction.seconds);
+      costing.all.push_back({candidate, schedule, prediction, price});
+      if (price < kWorthwhile * costing.all[costing.chosen].price) {
         costing.chosen = costing.all.size() - 1;
       }
     }
@@ -204,7 +206,7 @@ Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions
   plan.kernel = kernel_name(best.candidate);
   plan.tile = best.candidate.tile;
   plan.schedule = best.schedule;
-  plan.decomposition = decompose(problem, plan.tile, plan.schedule);
+  plan.decomposition = decompose(plan);
   plan.cost = to_cost(best.prediction);
   plan.reason =
       reason_for(request, best.candidate,

@@ -10,10 +10,11 @@
 
 #include "core/catalogue.hpp"
 #include "core/tile_config.hpp"
+#include "plan/explain.hpp"
 #include "plan/intensity.hpp"
 #include "plan/scratchpad.hpp"
 #include "schedule/grouped.hpp"
-#include "schedule/partition.hpp"
+#include "schedule/partition_of.hpp"
 #include "tessera/error.hpp"
 #include "tessera/plan.hpp"
 
@@ -198,6 +199,46 @@ TEST(Planner, SeveralProductsAsALayerOrByTheModel) {
 
   problem.groups.push_back({1024, 7168, 1024});
   EXPECT_EQ(make_plan(problem, machine).reason.find("layer"), std::string::npos);
+}
+
+// A hybrid of groups streams nothing where its tiles are claimed, and its last ones come in pieces;
+// a C wider than its inputs has no code for groups.
+TEST(Planner, AClaimedHybridHasNoStream) {
+  const Machine machine = machine_by_name("h200");
+  Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
+  problem.groups.resize(8, problem.groups.front());
+  PlanOptions options;
+  options.schedule = ScheduleKind::hybrid;
+  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
+  const Plan claimed = make_plan(problem, machine, options);
+  EXPECT_EQ(claimed.decomposition.tiles, 512);
+  EXPECT_EQ(claimed.decomposition.stream_k_tiles, 0);
+  EXPECT_EQ(claimed.decomposition.data_parallel_tiles, 512);
+  const HostIterationSpace space(problem.groups, claimed.tile);
+  const Partition partition = partition_of(claimed, space);
+  EXPECT_EQ(partition.whole_tiles, 512 - 66 / 3);
+  EXPECT_EQ(explain(claimed).peers, partition.splits);
+
+  problem.types.c = ElementType::f32;
+  const Plan streamed = make_plan(problem, machine, options);
+  EXPECT_EQ(streamed.decomposition.stream_k_tiles, 512 % 66 + 66);
+  EXPECT_EQ(partition_of(streamed, space).whole_tiles, 0);
+}
+
+// 7.76 waves: whole tiles take the time of 8, and pieces that of 7.76 rounded up to thirds.
+TEST(Planner, PricesThePiecesOfClaimedTiles) {
+  const Machine machine = machine_by_name("h200");
+  Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
+  problem.groups.resize(8, problem.groups.front());
+  PlanOptions options;
+  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
+  const auto seconds = [&](ScheduleKind kind) {
+    options.schedule = kind;
+    return make_plan(problem, machine, options).cost.seconds;
+  };
+  const double ratio = seconds(ScheduleKind::hybrid) / seconds(ScheduleKind::data_parallel);
+  EXPECT_GT(ratio, 7.76 / 8);
+  EXPECT_LT(ratio, 1.01);
 }
 
 TEST(Planner, MisalignedOperandsAreCopiedWhereThatPaysAndTheReasonSaysSo) {

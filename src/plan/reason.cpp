@@ -4,6 +4,7 @@
 
 #include "core/operand_copies.hpp"
 #include "plan/layer.hpp"
+#include "schedule/partition.hpp"
 
 namespace tessera {
 namespace {
@@ -33,6 +34,10 @@ std::string why_schedule(const TileProfile& profile, const Schedule& schedule) {
       return "whole tiles would not share out evenly (" + count(tiles, "tile") + "), so " +
              workers + " take equal runs of the " + count(profile.iterations, "iteration");
     case ScheduleKind::hybrid:
+      if (profile.are_claimed) {
+        return count(tiles, "tile") + " among " + workers + ", of which the last come in " +
+               count(kClaimedPieces, "piece") + " so that all end together";
+      }
       if (last_wave == 0) return count(tiles, "tile") + " fill every wave of " + workers;
       return "the last wave of " + workers + " would be " + percent(last_wave, schedule.workers) +
              " full, so its tiles" +

@@ -11,8 +11,9 @@
 #include "core/catalogue.hpp"
 #include "plan/cost.hpp"
 #include "schedule/grouped.hpp"
-#include "schedule/partition.hpp"
+#include "schedule/partition_of.hpp"
 #include "schedule/traced_item.hpp"
+#include "schedule/worker_items.hpp"
 
 namespace tessera::report {
 namespace {
@@ -168,7 +169,8 @@ void mark_writers(Trace& trace) {
 
 Trace predict_trace(const Plan& plan, int threads) {
   const HostIterationSpace space(plan.problem.groups, plan.tile);
-  const Partition partition = make_partition(plan.schedule, space);
+  const Partition partition = partition_of(plan, space);
+  const WorkerItems items(space, partition);
   const std::vector<double> iteration = iteration_seconds(plan);
   Trace trace;
   trace.tracks.resize(static_cast<std::size_t>(std::clamp(threads, 1, partition.workers)));
@@ -176,7 +178,7 @@ Trace predict_trace(const Plan& plan, int threads) {
   for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
     const auto next = std::min_element(busy_until.begin(), busy_until.end());
     const auto track = static_cast<std::size_t>(next - busy_until.begin());
-    for (const WorkItem& item : items_of(space, partition, worker)) {
+    for (const WorkItem& item : items.of(worker)) {
       TracedItem traced = traced_item(worker, item);
       traced.start = *next;
       traced.multiplied = traced.start + (item.k_end - item.k_begin) *

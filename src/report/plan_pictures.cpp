@@ -10,6 +10,7 @@
 #include "report/text.hpp"
 #include "report/tile_order_picture.hpp"
 #include "schedule/grouped.hpp"
+#include "schedule/partition_of.hpp"
 
 namespace tessera::report {
 namespace {
@@ -70,7 +71,7 @@ void add_schedule(const Plan& plan, Page& page) {
   ScheduleChartOptions options;
   options.height = 280;
   options.most_workers = kMostWorkers;
-  const Partition partition = make_partition(plan.schedule, space);
+  const Partition partition = partition_of(plan, space);
   const ScheduleChart chart = schedule_chart(space, partition, options);
   page.figure(chart.svg, "Each row is a worker, each block a work item. " + chart.note,
               schedule_legend(partition.stream_tiles > 0 || partition.splits > 1));

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "schedule/fixup.hpp"
+#include "schedule/worker_items.hpp"
 
 namespace tessera::report {
 namespace {
@@ -53,12 +54,12 @@ ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partiti
   using TileKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
   std::map<TileKey, std::pair<SharedTile, std::int32_t>> shared;
   const std::int32_t last = std::min<std::int32_t>(partition.workers, first + count);
+  const WorkerItems items(space, partition);
   for (std::int32_t worker = first; worker < last; ++worker) {
     ScheduleRow row;
     row.worker = worker;
     double at = 0;
-    for (const WorkItem& item : items_of(space, partition, worker)) {
-      if (row.items.size() == most_items) break;
+    for (const WorkItem& item : items.of(worker, most_items)) {
       PlacedItem placed{item, at, at + (item.k_end - item.k_begin), -1};
       if (!item.is_whole_tile()) {
         const TileKey key{item.group, item.tile_m, item.tile_n};
@@ -76,13 +77,11 @@ ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partiti
     }
     if (row.items.size() == most_items) {
       // Whole tiles fill whatever is left: the stream region gives a worker few items.
-      const std::int64_t units = (space.tiles - partition.stream_tiles) * partition.splits;
-      const std::int64_t mine = worker < units ? (units - worker - 1) / partition.workers + 1 : 0;
-      row.more_tiles =
-          std::max<std::int64_t>(0, mine - static_cast<std::int64_t>(row.items.size()));
-      const double each = space.tiles > 0 ? static_cast<double>(space.iterations) /
-                                                static_cast<double>(space.tiles) / partition.splits
-                                          : 0;
+      row.more_tiles = std::max<std::int64_t>(
+          0, items.units_of(worker) - static_cast<std::int64_t>(row.items.size()));
+      const std::int64_t all = partition.stream_tiles + claimed_units(partition, space.tiles);
+      const double each =
+          all > 0 ? static_cast<double>(space.iterations) / static_cast<double>(all) : 0;
       at += each * static_cast<double>(row.more_tiles);
     }
     row.end = at;
@@ -101,11 +100,12 @@ ScheduleFacts schedule_facts(const IterationSpace& space, const Partition& parti
   ScheduleFacts facts;
   facts.waves = ceil_div(space.tiles, partition.workers);
   facts.last_wave = space.tiles > 0 ? space.tiles - (facts.waves - 1) * partition.workers : 0;
-  const std::int64_t units = (space.tiles - partition.stream_tiles) * partition.splits;
+  const std::int64_t units = claimed_units(partition, space.tiles);
   if (units + 2 * partition.stream_tiles + partition.workers <= kMostWalked) {
+    const WorkerItems items(space, partition);
     for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
       std::int64_t iterations = 0;
-      for (const WorkItem& item : items_of(space, partition, worker)) {
+      for (const WorkItem& item : items.of(worker)) {
         iterations += item.k_end - item.k_begin;
         facts.most_peers = std::max<std::int64_t>(facts.most_peers, item.peers);
         if (item.peers > 1 && item.peer == 0) ++facts.shared_tiles;
@@ -121,7 +121,8 @@ ScheduleFacts schedule_facts(const IterationSpace& space, const Partition& parti
       }
     }
     if (facts.most_peers > 1) {
-      facts.shared_tiles = partition.splits > 1 ? space.tiles : partition.stream_tiles;
+      facts.shared_tiles =
+          partition.splits > 1 ? space.tiles - partition.whole_tiles : partition.stream_tiles;
     }
   }
   if (facts.longest > 0) {

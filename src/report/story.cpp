@@ -10,6 +10,7 @@
 #include "plan/intensity.hpp"
 #include "report/text.hpp"
 #include "schedule/grouped.hpp"
+#include "schedule/partition_of.hpp"
 
 namespace tessera::report {
 namespace {
@@ -85,7 +86,7 @@ void tell_cuts(Story& story, const TileProfile& profile, const IterationSpace& s
 
   std::vector<std::pair<std::int64_t, std::int32_t>> seen;
   for (const Schedule& schedule : schedules) {
-    const Partition partition = make_partition(schedule, space);
+    const Partition partition = partition_of(plan, schedule, space);
     const std::pair same{partition.stream_tiles, partition.splits};
     const bool is_chosen =
         schedule.kind == plan.schedule.kind &&
@@ -101,7 +102,7 @@ void tell_cuts(Story& story, const TileProfile& profile, const IterationSpace& s
 void tell_hand_overs(Story& story, const IterationSpace& space) {
   // A sample is enough for a mean.
   constexpr std::int32_t kMostWorkers = 512;
-  const Partition partition = make_partition(story.plan.schedule, space);
+  const Partition partition = partition_of(story.plan, space);
   const ScheduleRows rows = schedule_rows(space, partition, 0, kMostWorkers, 256);
   if (rows.hand_overs.empty()) return;
   double waited = 0;
@@ -169,7 +170,9 @@ Story tell(const Plan& plan) {
   tell_intensity(story);
   story.scratchpad = scratchpad_use(plan.tile, plan.problem.types,
                                     epilogue_bytes(kernel, plan.tile, plan.problem.types));
-  story.facts = schedule_facts(space, make_partition(plan.schedule, space));
+  const Partition partition = partition_of(plan, space);
+  story.facts = schedule_facts(space, partition);
+  story.whole_claims = partition.whole_tiles;
   tell_orders(story);
   if (profile.tiles > 0) tell_cuts(story, profile, space);
   tell_hand_overs(story, space);

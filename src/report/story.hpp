@@ -57,6 +57,7 @@ struct Story {
 
   ScratchpadUse scratchpad;
   ScheduleFacts facts;
+  std::int64_t whole_claims = 0;  // tiles that workers claim as a whole
   double iteration_seconds = 0;
   double handed_over = 0;           // partial sums in all
   double mean_wait_iterations = 0;  // of a partial sum, until it is added

@@ -16,6 +16,7 @@
 #include "report/tile_order_picture.hpp"
 #include "report/timeline_chart.hpp"
 #include "schedule/grouped.hpp"
+#include "schedule/partition_of.hpp"
 
 namespace tessera::report {
 namespace {
@@ -113,7 +114,8 @@ void add_cuts(const Story& story, const IterationSpace& space, Page& page) {
     small.title = one.name + (one.is_chosen ? " (chosen)" : "");
     small.subtitle = fmt::format("{}, {} idle, ≤ {} to a tile", seconds(one.seconds),
                                  percent(1 - one.facts.busy_share), one.facts.most_peers);
-    pictures.push_back(schedule_chart(space, make_partition(one.schedule, space), small).svg);
+    pictures.push_back(
+        schedule_chart(space, partition_of(story.plan, one.schedule, space), small).svg);
   }
   page.figures(
       pictures,
@@ -123,7 +125,7 @@ void add_cuts(const Story& story, const IterationSpace& space, Page& page) {
 
 void add_schedule(const Story& story, const IterationSpace& space, Page& page) {
   const Plan& plan = story.plan;
-  const Partition partition = make_partition(plan.schedule, space);
+  const Partition partition = partition_of(plan, space);
   const bool shares = story.facts.most_peers > 1;
   page.section("Who computes what");
   for (const std::string& words : words_on_schedule(story)) page.paragraph(words);
@@ -140,7 +142,7 @@ void add_cut_instead(const Story& story, const IterationSpace& space, Page& page
   page.paragraph(words_on_cut_instead(story, *cut));
   const std::vector<std::string> words = words_on_schedule(*cut);
   for (std::size_t i = 1; i < words.size(); ++i) page.paragraph(words[i]);
-  add_schedule_chart(space, make_partition(cut->plan.schedule, space), true, page);
+  add_schedule_chart(space, partition_of(cut->plan, space), true, page);
 }
 
 void add_orders(const Story& story, Page& page) {

@@ -48,6 +48,20 @@ TEST(Story, TellsTheWorkedExample) {
   }
 }
 
+TEST(Story, TellsOfClaimedTiles) {
+  Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
+  problem.groups.resize(8, problem.groups.front());
+  const Story story = tell(make_plan(problem, machine_by_name("h200")));
+  ASSERT_EQ(story.plan.schedule.kind, ScheduleKind::hybrid);
+  EXPECT_EQ(story.facts.shared_tiles, 66 / 3);
+  EXPECT_EQ(story.facts.most_peers, 3);
+  const std::string text = story_text(story, {});
+  EXPECT_NE(text.find("workers claim them"), std::string::npos) << text;
+  EXPECT_NE(text.find("The last 22 tiles come in 3 pieces each"), std::string::npos) << text;
+  EXPECT_EQ(text.find("This is stream-K"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Why two tiles"), std::string::npos) << text;
+}
+
 TEST(Story, TextHasEverySectionAndPlainTextIsAscii) {
   const Story story = tell(showcase());
   const std::string text = story_text(story, {});

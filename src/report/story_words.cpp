@@ -81,6 +81,19 @@ std::string words_on_stream(const Story& story) {
       count(parts.stream_k_iterations), story.plan.schedule.workers, run);
 }
 
+std::string words_on_claims(const Story& story) {
+  const std::int64_t in_pieces = story.plan.decomposition.tiles - story.whole_claims;
+  std::string text =
+      "Tiles differ in cost, so nobody knows beforehand who will be free when: workers claim them "
+      "one by one.";
+  if (in_pieces > 0) {
+    text +=
+        fmt::format(" The last {} come in {} pieces each, so that all end at nearly the same time.",
+                    counted(in_pieces, "tile"), story.facts.most_peers);
+  }
+  return text;
+}
+
 // Where the first runs of the line begin and end, tile by tile.
 std::string words_on_first_wave(const Story& story) {
   const Decomposition& parts = story.plan.decomposition;
@@ -170,6 +183,11 @@ std::vector<std::string> words_on_schedule(const Story& story) {
   std::vector<std::string> words;
   if (parts.tiles == 0) return {"There is nothing to compute."};
   words.push_back(words_on_waves(story));
+  if (story.whole_claims > 0) {
+    words.push_back(words_on_claims(story));
+    if (story.handed_over > 0) words.push_back(words_on_fix_up(story));
+    return words;
+  }
   std::string first_wave;
   switch (plan.schedule.kind) {
     case ScheduleKind::data_parallel:
@@ -205,7 +223,10 @@ std::vector<std::string> words_on_schedule(const Story& story) {
 }
 
 std::optional<Story> cut_instead(const Story& story) {
-  if (story.plan.schedule.kind != ScheduleKind::data_parallel) return std::nullopt;
+  // Claimed tiles are not what stream-K would cut.
+  if (story.plan.schedule.kind != ScheduleKind::data_parallel || story.whole_claims > 0) {
+    return std::nullopt;
+  }
   // Of the ways told, the last that is cut: with two tiles' work for each worker where that exists.
   const auto found = std::find_if(story.cuts.rbegin(), story.cuts.rend(), [](const CutStory& one) {
     return one.facts.most_peers > 1 && one.schedule.kind == ScheduleKind::hybrid;
@@ -215,7 +236,7 @@ std::optional<Story> cut_instead(const Story& story) {
   }
   Plan plan = story.plan;
   plan.schedule = found->schedule;
-  plan.decomposition = decompose(plan.problem, plan.tile, plan.schedule);
+  plan.decomposition = decompose(plan);
   plan.cost.seconds = found->seconds;
   plan.others.clear();
   return tell(plan);

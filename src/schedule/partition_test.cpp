@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 #include <vector>
 
 #include "schedule/grouped.hpp"
+#include "schedule/partition_of.hpp"
 #include "schedule/simulator.hpp"
+#include "schedule/worker_items.hpp"
 #include "tessera/problem.hpp"
 
 namespace tessera {
@@ -138,7 +141,7 @@ RC_GTEST_PROP(Schedules, AreSoundUnderAnyInterleaving, ()) {
                         .block_k = *rc::gen::inRange(1, 9)};
   const Schedule schedule = any_schedule();
   const HostIterationSpace line(groups, tile);
-  const Partition partition = make_partition(schedule, line);
+  const Partition partition = partition_of(schedule, line, *rc::gen::arbitrary<bool>());
   const Simulation simulation{
       .order = *rc::gen::element(StartOrder::ascending, StartOrder::descending, StartOrder::random),
       .resident = *rc::gen::inRange(0, 6),
@@ -186,6 +189,43 @@ RC_GTEST_PROP(ClaimedUnits, CoverEachTileOnce, ()) {
     RC_ASSERT(slots.insert(item.slot(item.peer)).second && item.slot(item.peer) < pieces);
   }
   RC_ASSERT(iterations == space.iterations);
+}
+
+RC_GTEST_PROP(WorkersItems, CoverTheLineOnce, ()) {
+  const auto groups = *rc::gen::container<std::vector<GemmShape>>(any_shape());
+  const HostIterationSpace line(groups, {.block_m = 4, .block_n = 4, .block_k = 4});
+  const Schedule schedule = any_schedule();
+  const Partition partition = partition_of(schedule, line, *rc::gen::arbitrary<bool>());
+  const WorkerItems items(line, partition);
+  std::int64_t iterations = 0;
+  std::set<std::tuple<int, int, int, int>> begins;
+  for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
+    const std::vector<WorkItem> own = items.of(worker);
+    for (const WorkItem& item : own) {
+      iterations += item.k_end - item.k_begin;
+      RC_ASSERT(begins.emplace(item.group, item.tile_m, item.tile_n, item.k_begin).second);
+    }
+    RC_ASSERT(partition.stream_tiles > 0 || items.units_of(worker) >= std::ssize(own));
+    RC_ASSERT(items.of(worker, 2).size() == std::min<std::size_t>(2, own.size()));
+  }
+  RC_ASSERT(iterations == line.space().iterations);
+}
+
+// 140 whole tiles give 8 of 132 workers two; the other 124 take the 132 pieces, 8 of them two.
+TEST(WorkersItems, GoToWhoIsFree) {
+  const std::vector<GemmShape> groups = {{8, 100, 12}, {8, 84, 12}};
+  const HostIterationSpace line(groups, {.block_m = 8, .block_n = 1, .block_k = 1});
+  const Partition partition =
+      partition_of({.kind = ScheduleKind::hybrid, .workers = 132}, line, true);
+  EXPECT_EQ(partition.whole_tiles, 140);
+  const WorkerItems items(line, partition);
+  std::map<std::int64_t, int> workers;  // by their iterations
+  for (std::int32_t worker = 0; worker < 132; ++worker) {
+    std::int64_t iterations = 0;
+    for (const WorkItem& item : items.of(worker)) iterations += item.k_end - item.k_begin;
+    ++workers[iterations];
+  }
+  EXPECT_EQ(workers, (std::map<std::int64_t, int>{{16, 116}, {20, 8}, {24, 8}}));
 }
 
 TEST(Schedules, SumATileOfManyPeersAsATree) {

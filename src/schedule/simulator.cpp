@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedule/fixup.hpp"
+#include "schedule/worker_items.hpp"
 
 namespace tessera {
 namespace {
@@ -75,9 +76,11 @@ class Workspace {
 // Everything the workers share.
 struct World {
   const IterationSpace& space;
+  const Partition& partition;
   std::int64_t counters;
   Workspace workspace;
   std::vector<bool> finished;
+  std::int32_t next_unit;  // that nobody has claimed
   SimulationResult result;
 
   std::int64_t tile_number(const WorkItem& item) const {
@@ -105,10 +108,12 @@ struct World {
 // One worker, advanced in the steps that other workers' steps may fall between.
 class Worker {
  public:
-  Worker(World& world, const Partition& partition, std::int32_t number)
-      : world_(world), position_(world.space, partition, number) {}
+  Worker(World& world, std::int32_t number)
+      : world_(world), position_(world.space, world.partition, number), unit_(number) {
+    take_item();
+  }
 
-  bool done() const { return !(position_ != WorkItems::End{}); }
+  bool done() const { return !item_; }
   std::int64_t iterations() const { return iterations_; }
 
   void advance() {
@@ -128,11 +133,23 @@ class Worker {
  private:
   enum class Phase { multiply, publish, arrive, sum };
 
-  const WorkItem& item() const { return *position_; }
+  const WorkItem& item() const { return *item_; }
 
-  void next_item() {
-    ++position_;
+  // The next of the worker's own, or one that it claims; the first of these has its number.
+  void take_item() {
     phase_ = Phase::multiply;
+    item_.reset();
+    if (world_.partition.whole_tiles > 0) {
+      const std::int64_t units = claimed_units(world_.partition, world_.space.tiles);
+      while (!item_ && unit_ < units) {
+        const WorkItem claimed = claimed_item(world_.space, world_.partition, unit_);
+        if (claimed.peers > 0) item_ = claimed;
+        unit_ = world_.next_unit++;
+      }
+    } else if (position_ != WorkItems::End{}) {
+      item_ = *position_;
+      ++position_;
+    }
   }
 
   void multiply() {
@@ -148,7 +165,7 @@ class Worker {
       return;
     }
     world_.finish(item(), sum_);
-    next_item();
+    take_item();
   }
 
   std::int32_t& counter() {
@@ -167,7 +184,7 @@ class Worker {
 
   void arrive() {
     if (++counter() < step_->children()) {
-      next_item();
+      take_item();
       return;
     }
     phase_ = Phase::sum;
@@ -195,6 +212,8 @@ class Worker {
 
   World& world_;
   WorkItems::Iterator position_;
+  std::int32_t unit_;  // the next, where units are claimed
+  std::optional<WorkItem> item_;
   Phase phase_ = Phase::multiply;
   Stretch sum_;
   std::optional<FixupStep> step_;
@@ -202,18 +221,18 @@ class Worker {
   std::int64_t iterations_ = 0;
 };
 
-std::vector<std::int32_t> start_order(const Partition& partition, const Simulation& simulation,
+std::vector<std::int32_t> start_order(std::int32_t workers, const Simulation& simulation,
                                       std::mt19937_64& random) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(partition.workers));
-  for (std::int32_t w = 0; w < partition.workers; ++w) order[static_cast<std::size_t>(w)] = w;
+  std::vector<std::int32_t> order(static_cast<std::size_t>(workers));
+  for (std::int32_t w = 0; w < workers; ++w) order[static_cast<std::size_t>(w)] = w;
   if (simulation.order == StartOrder::descending) std::ranges::reverse(order);
   if (simulation.order == StartOrder::random) std::ranges::shuffle(order, random);
   return order;
 }
 
-void run_workers(World& world, const Partition& partition, const Simulation& simulation) {
+void run_workers(World& world, const Simulation& simulation) {
   std::mt19937_64 random(simulation.seed);
-  const std::vector<std::int32_t> order = start_order(partition, simulation, random);
+  const std::vector<std::int32_t> order = start_order(world.partition.workers, simulation, random);
   const std::size_t limit =
       simulation.resident > 0 ? static_cast<std::size_t>(simulation.resident) : order.size();
 
@@ -222,7 +241,7 @@ void run_workers(World& world, const Partition& partition, const Simulation& sim
   std::size_t turn = 0;
   const auto admit = [&] {
     while (residents.size() < limit && started < order.size()) {
-      residents.push_back(std::make_unique<Worker>(world, partition, order[started++]));
+      residents.push_back(std::make_unique<Worker>(world, order[started++]));
     }
   };
   for (admit(); !residents.empty(); admit()) {
@@ -240,14 +259,17 @@ void run_workers(World& world, const Partition& partition, const Simulation& sim
 
 SimulationResult simulate(const IterationSpace& space, const Partition& partition,
                           const Simulation& simulation) {
-  World world{
-      space,
-      arrival_counters(partition, space.tiles),
-      Workspace(partial_slots(partition, space.tiles), arrival_counters(partition, space.tiles)),
-      std::vector<bool>(static_cast<std::size_t>(space.tiles)),
-      {}};
+  // Claimed tiles that stay whole have no slots.
+  const std::int64_t shared = space.tiles - partition.whole_tiles;
+  World world{space,
+              partition,
+              arrival_counters(partition, shared),
+              Workspace(partial_slots(partition, shared), arrival_counters(partition, shared)),
+              std::vector<bool>(static_cast<std::size_t>(space.tiles)),
+              partition.workers,
+              {}};
   try {
-    run_workers(world, partition, simulation);
+    run_workers(world, simulation);
     world.workspace.check_clean();
     if (!std::ranges::all_of(world.finished, [](bool done) { return done; })) {
       throw Fault("a tile was never finished");

@@ -26,6 +26,13 @@ class CommandTest(CommandCase):
         for figure in ("15 + 28 = 43", "2 and 3", "w, w + 6, w + 12"):
             self.assertIn(figure, shown)
 
+    def test_plan_of_claimed_tiles(self):
+        layer = ",".join(["1024x4096x14336"] * 8)
+        shown = self.tessera(f"plan --group {layer} --type bf16 --machine h200").stdout
+        for figure in ("hybrid, 66 workers", "the last 22 come in 3 pieces each"):
+            self.assertIn(figure, shown)
+        self.assertNotIn("round robin", shown)
+
     def test_plan_for_a_machine_that_is_not_here(self):
         shown = self.tessera("plan 4096x4096x4096 --type bf16 --machine h200 --all").stdout
         self.assertIn("132 SMs", shown)

@@ -1,0 +1,61 @@
+#include "schedule/worker_items.hpp"
+
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace tessera {
+
+WorkItem claimed_item(const IterationSpace& space, const Partition& partition, std::int32_t unit) {
+  if (unit < partition.whole_tiles) {
+    const std::int64_t tile = partition.stream_tiles + unit;
+    return whole_tile(space, partition, space.group_of_tile(tile), tile);
+  }
+  return claimed_piece(space, after_whole_tiles(partition),
+                       static_cast<std::int32_t>(unit - partition.whole_tiles));
+}
+
+WorkerItems::WorkerItems(const IterationSpace& space, const Partition& partition)
+    : space_(space), partition_(partition) {
+  if (partition.whole_tiles > 0) deal();
+}
+
+void WorkerItems::deal() {
+  using Turn = std::pair<std::int64_t, std::int32_t>;  // iterations done, worker
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> free;
+  for (std::int32_t worker = 0; worker < partition_.workers; ++worker) free.emplace(0, worker);
+  claimed_.resize(static_cast<std::size_t>(partition_.workers));
+  const auto units = static_cast<std::int32_t>(claimed_units(partition_, space_.tiles));
+  for (std::int32_t unit = 0; unit < units; ++unit) {
+    const WorkItem item = claimed_item(space_, partition_, unit);
+    if (item.peers == 0) continue;
+    const auto [done, worker] = free.top();
+    free.pop();
+    free.emplace(done + item.k_end - item.k_begin, worker);
+    claimed_[static_cast<std::size_t>(worker)].push_back(unit);
+  }
+}
+
+std::vector<WorkItem> WorkerItems::of(std::int32_t worker, std::size_t most) const {
+  std::vector<WorkItem> items;
+  if (claimed_.empty()) {
+    for (const WorkItem& item : items_of(space_, partition_, worker)) {
+      if (items.size() == most) break;
+      items.push_back(item);
+    }
+    return items;
+  }
+  for (const std::int32_t unit : claimed_[static_cast<std::size_t>(worker)]) {
+    if (items.size() == most) break;
+    items.push_back(claimed_item(space_, partition_, unit));
+  }
+  return items;
+}
+
+std::int64_t WorkerItems::units_of(std::int32_t worker) const {
+  if (!claimed_.empty()) return std::ssize(claimed_[static_cast<std::size_t>(worker)]);
+  const std::int64_t units = claimed_units(partition_, space_.tiles);
+  return worker < units ? (units - worker - 1) / partition_.workers + 1 : 0;
+}
+
+}  // namespace tessera
