@@ -224,20 +224,15 @@ std::optional<std::string> why_not_where_it_lies(const KernelEntry& kernel, cons
   return why_not_in_place(kernel, problem);
 }
 
-// The kernel and schedule that the caller leaves open, for groups of rows: all of them may be in
-// one group, or spread over all.
-PlanOptions with_robust_tiles(PlanOptions options, const Problem& problem,
-                              const DeviceProducts& products, const Machine& machine) {
+// Groups of rows are a layer whatever their sizes: all rows may be in one group, or spread over
+// all.
+std::optional<LayerChoice> choose_if_rows(const Problem& problem, const DeviceProducts& products,
+                                          const Machine& machine, const PlanOptions& options) {
   const SizeSource source = products.groups.sizes.source;
-  const bool has_ragged_rows =
-      source == SizeSource::row_segments || source == SizeSource::row_counts;
-  if (!leaves_open(options) || !has_ragged_rows || problem.groups.empty()) return options;
-  const auto choice = choose_for_layer(problem, machine);
-  if (!choice) return options;
-  options.kernel = choice->kernel->name;
-  options.schedule = choice->schedule;
-  options.order = choice->order;
-  return options;
+  const bool has_rows = source == SizeSource::row_segments || source == SizeSource::row_counts;
+  if (!has_rows) return choose_if_layer(problem, machine, options);
+  if (!leaves_open(options) || problem.groups.empty()) return std::nullopt;
+  return choose_for_layer(problem, machine);
 }
 
 // Any sizes may come, so that no worker is spared.
@@ -252,10 +247,12 @@ Plan with_all_workers(Plan plan, const PlanOptions& asked) {
 Plan plan_for(const DeviceProducts& products, const Machine& machine, const PlanOptions& asked) {
   Problem problem = products.problem;
   problem.groups = likely_shapes(products.groups.sizes, asked.batch_invariant);
-  PlanOptions options = with_robust_tiles(asked, problem, products, machine);
+  PlanOptions options = asked;
   options.allow_copies = false;
-  Plan plan = make_plan(problem, machine, options);
-  const bool is_free = !options.schedule && !options.splits && !options.batch_invariant;
+  const std::optional<LayerChoice> layer = choose_if_rows(problem, products, machine, options);
+  Plan plan = make_plan(problem, machine, options, layer);
+  const bool is_free = !options.schedule && !options.splits && !options.batch_invariant &&
+                       !(layer && layer->schedule);
   if (!is_free || plan.schedule.kind != ScheduleKind::split_k) {
     return with_all_workers(std::move(plan), asked);
   }
@@ -264,10 +261,10 @@ Plan plan_for(const DeviceProducts& products, const Machine& machine, const Plan
   // whole tiles, and little for any number of shared ones.
   PlanOptions without_pieces = options;
   without_pieces.schedule = ScheduleKind::data_parallel;
-  plan = make_plan(problem, machine, without_pieces);
+  plan = make_plan(problem, machine, without_pieces, layer);
   for (const ScheduleKind kind : {ScheduleKind::hybrid, ScheduleKind::stream_k}) {
     without_pieces.schedule = kind;
-    Plan other = make_plan(problem, machine, without_pieces);
+    Plan other = make_plan(problem, machine, without_pieces, layer);
     if (other.cost.seconds < kWorthwhile * plan.cost.seconds) plan = std::move(other);
   }
   return with_all_workers(std::move(plan), asked);

@@ -144,7 +144,9 @@ TEST(RaggedDevice, RowsChooseTheTile) {
                            {place(42), kGroups, k, kColumns, k * kColumns, 1, k, bf16},
                            {place(43), rows, kColumns, kColumns, 1, bf16},
                            {}};
-    return make_ragged_plan(views, 1, 0, {}, machine).kernel;
+    const Plan plan = make_ragged_plan(views, 1, 0, {}, machine);
+    EXPECT_TRUE(plan.reason.starts_with("layers of experts with about ")) << plan.reason;
+    return plan.kernel;
   };
   EXPECT_EQ(kernel_for(4096, 7168), "sm90_bf16_128x128x64_turns_swapped_1x2");
   EXPECT_EQ(kernel_for(1024, 7168), "sm90_bf16_256x128x64_swapped_1x2");
@@ -153,6 +155,18 @@ TEST(RaggedDevice, RowsChooseTheTile) {
   EXPECT_EQ(kernel_for(64, 7168), "sm90_bf16_128x128x64_swapped");
   EXPECT_EQ(kernel_for(8, 7168), "sm90_bf16_64x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(4, 7168), "sm90_bf16_64x128x64_swapped");
+}
+
+// Few tiles, but sizes may make more: all workers are planned for, and counted.
+TEST(RaggedDevice, PlansHaveAllWorkers) {
+  Experts e;
+  PlanOptions options;
+  options.schedule = ScheduleKind::stream_k;
+  const Plan plan = make_ragged_plan(e.rows(), 1, 0, {}, machine_by_name("h200"), options);
+  EXPECT_EQ(plan.schedule.workers * plan.tile.cluster_m * plan.tile.cluster_n, 132);
+  const Decomposition& parts = plan.decomposition;
+  EXPECT_EQ(parts.iterations_per_worker * plan.schedule.workers + parts.leftover_iterations,
+            parts.stream_k_iterations);
 }
 
 // TMA reads from multiples of 16 bytes: a segment of a dense k begins anywhere.

@@ -17,19 +17,6 @@ std::int64_t tiles_of_128(const Problem& problem) {
   return tiles;
 }
 
-}  // namespace
-
-Layer layer_of(const Problem& problem) {
-  std::int64_t rows = 0;
-  for (const GemmShape& shape : problem.groups) rows += shape.m;
-  return {rows / static_cast<std::int64_t>(problem.groups.size()), problem.groups.front().k};
-}
-
-bool leaves_open(const PlanOptions& options) {
-  return !options.schedule && !options.splits && !options.batch_invariant && !options.kernel &&
-         !options.tile && !options.order && !options.workers;
-}
-
 bool is_layer(const Problem& problem, const Machine& machine) {
   // Weights as experts have them; smaller ones make few tiles of this size, or short ones.
   constexpr std::int64_t kLeastN = 1024;
@@ -41,6 +28,19 @@ bool is_layer(const Problem& problem, const Machine& machine) {
   });
   return alike && first.n >= kLeastN && first.k >= kLeastK &&
          tiles_of_128(problem) >= machine.workers;
+}
+
+}  // namespace
+
+Layer layer_of(const Problem& problem) {
+  std::int64_t rows = 0;
+  for (const GemmShape& shape : problem.groups) rows += shape.m;
+  return {rows / static_cast<std::int64_t>(problem.groups.size()), problem.groups.front().k};
+}
+
+bool leaves_open(const PlanOptions& options) {
+  return !options.schedule && !options.splits && !options.batch_invariant && !options.kernel &&
+         !options.tile && !options.order && !options.workers;
 }
 
 // Measured over skewed groups, these do best, or within a few percent (docs/grouped.md).
@@ -86,6 +86,12 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   // Tokens of a few weights' tiles one after another: those are read from memory once.
   choice.order = TileOrderChoice{TileOrder::swizzle, 4};
   return choice;
+}
+
+std::optional<LayerChoice> choose_if_layer(const Problem& problem, const Machine& machine,
+                                           const PlanOptions& options) {
+  if (!leaves_open(options) || !is_layer(problem, machine)) return std::nullopt;
+  return choose_for_layer(problem, machine);
 }
 
 }  // namespace tessera

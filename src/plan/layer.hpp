@@ -34,8 +34,13 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
 // Whether the caller leaves open what choose_for_layer chooses.
 bool leaves_open(const PlanOptions& options);
 
-// Whether products whose sizes are known make a layer of more than a few tiles, whose C is no wider
-// than its inputs.
-bool is_layer(const Problem& problem, const Machine& machine);
+// The choice for products whose sizes are known, if they make a layer of more than a few tiles,
+// whose C is no wider than its inputs, and the caller leaves it open.
+std::optional<LayerChoice> choose_if_layer(const Problem& problem, const Machine& machine,
+                                           const PlanOptions& options);
+
+// make_plan within a choice.
+Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions& options,
+               const std::optional<LayerChoice>& layer);
 
 }  // namespace tessera

@@ -178,17 +178,19 @@ std::vector<Candidate> others_of(std::vector<Costed> all, std::size_t chosen,
 }  // namespace
 
 Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions& options) {
+  return make_plan(problem, machine, options, choose_if_layer(problem, machine, options));
+}
+
+Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions& options,
+               const std::optional<LayerChoice>& layer) {
   check_problem(problem);
   check_machine(machine);
   check_options(problem, machine, options);
 
   PlanOptions within = options;
-  const std::optional<LayerChoice> layer = leaves_open(options) && is_layer(problem, machine)
-                                               ? choose_for_layer(problem, machine)
-                                               : std::nullopt;
   if (layer) {
-    within.schedule = layer->schedule;
-    within.order = layer->order;
+    if (layer->schedule) within.schedule = layer->schedule;
+    if (layer->order) within.order = layer->order;
   }
   const PlanRequest request{problem, machine, within, shape_runs(problem),
                             layer ? layer->kernel : nullptr};
