@@ -47,7 +47,7 @@ const KernelEntry* find_kernel(std::string_view name) {
 }
 
 bool claims_tiles(const KernelEntry& kernel, const Problem& problem) {
-  return kernel.claims_tiles && problem.groups.size() > 1 && problem.types.c == problem.types.a;
+  return kernel.has_group_code && problem.groups.size() > 1 && problem.types.c == problem.types.a;
 }
 
 bool architecture_runs(std::string_view available, std::string_view needed) {

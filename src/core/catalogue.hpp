@@ -37,7 +37,7 @@ struct KernelEntry {
   KernelSpeed speed;
   // GPU: compiled for groups as well, whose tiles workers claim one by one, each when it is free,
   // and whose last tiles are no wider than they have to be.
-  bool claims_tiles = false;
+  bool has_group_code = false;
   // CPU: whether it can read operands where they lie; other rows pack whatever the tile says.
   bool reads_in_place = false;
   // CPU: whether it reads B's rows where they lie and groups them in registers; A is packed.

@@ -148,7 +148,7 @@ double main_loop_share(const Sm90Row& row) {
 
 // Rows that are compiled for groups as well. A single block that is not turned has tiles that all
 // cost alike.
-bool claims_tiles(const Sm90Row& row) {
+bool has_group_code(const Sm90Row& row) {
   constexpr std::array kForGroups = {kSm90Block128x64, kSm90Block128x128, kSm90Block128x128InTurns,
                                      kSm90Block128x192, kSm90Block128x256};
   return std::ranges::find(kForGroups, row.block) != kForGroups.end() &&
@@ -178,7 +178,7 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .wins_at = row.wins_at,
           .epilogue_bytes = kSm90EpilogueBytes,
           .speed = {.main_loop_share = main_loop_share(row), .launch_seconds = start_of(row)},
-          .claims_tiles = claims_tiles(row),
+          .has_group_code = has_group_code(row),
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};
@@ -196,7 +196,7 @@ constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, 
           .tile = {.block_m = block_m, .block_n = block_n, .block_k = block_k, .stages = stages},
           .wins_at = wins_at,
           .speed = speed,
-          .claims_tiles = false,
+          .has_group_code = false,
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};

@@ -10,6 +10,7 @@
 #include "cuda/device_groups.hpp"
 #include "cuda/kernel_launch.hpp"
 #include "cuda/workspace.hpp"
+#include "schedule/first_items.hpp"
 #include "schedule/group_line.hpp"
 #include "schedule/partition.hpp"
 
@@ -36,11 +37,6 @@ struct GroupPrologue {
     return claims_units ? make_claimed_partition(schedule, space) : make_partition(schedule, space);
   }
 };
-
-// So many workers have a first item that is a whole tile, and which is known beforehand.
-TESSERA_HD inline std::int64_t given_first_items(const Partition& partition, std::int64_t tiles) {
-  return partition.stream_tiles > 0 ? 0 : partition.splits == 1 ? tiles : partition.whole_tiles;
-}
 
 // One block for the line, the others for records by one warp each.
 inline unsigned prologue_blocks(std::int32_t groups, int groups_per_block) {
@@ -74,31 +70,32 @@ __device__ inline LineTotals totals_before(const LineTotals& own) {
   return before;
 }
 
-// The workers' first items where they are whole tiles: what a worker would otherwise look for in
-// the extents, one cache miss after another. `firsts` are the extents of the threads' first groups.
+// The group of a worker's first tile. `firsts` are the extents of the threads' first groups.
+__device__ inline std::int32_t group_of_first(const GroupPrologue& prologue, std::int32_t groups,
+                                              const GroupExtent (&firsts)[kPrologueThreads],
+                                              std::int32_t worker) {
+  std::int32_t low = 0;
+  std::int32_t high = groups < kPrologueThreads ? groups : kPrologueThreads;
+  while (high - low > 1) {
+    const std::int32_t middle = (low + high) / 2;
+    (firsts[middle].first_tile <= worker ? low : high) = middle;
+  }
+  const LaneGroups run = groups_of_lane(groups, kPrologueThreads, low);
+  std::int32_t group = run.begin;
+  while (group + 1 < run.end && prologue.extents[group + 1].first_tile <= worker) ++group;
+  return group;
+}
+
+// What workers would otherwise look for in the extents, one cache miss after another.
 __device__ inline void write_first_items(const GroupPrologue& prologue, const IterationSpace& space,
                                          const Partition& partition,
                                          const GroupExtent (&firsts)[kPrologueThreads]) {
-  const std::int32_t groups = space.group_count;
   const std::int64_t given = given_first_items(partition, space.tiles);
   for (std::int32_t worker = static_cast<std::int32_t>(threadIdx.x); worker < partition.workers;
        worker += kPrologueThreads) {
-    WorkItem none;
-    none.peers = 0;
-    if (worker >= given) {
-      prologue.first_items[worker] = none;
-      continue;
-    }
-    std::int32_t low = 0;
-    std::int32_t high = groups < kPrologueThreads ? groups : kPrologueThreads;
-    while (high - low > 1) {
-      const std::int32_t middle = (low + high) / 2;
-      (firsts[middle].first_tile <= worker ? low : high) = middle;
-    }
-    const LaneGroups run = groups_of_lane(groups, kPrologueThreads, low);
-    std::int32_t group = run.begin;
-    while (group + 1 < run.end && prologue.extents[group + 1].first_tile <= worker) ++group;
-    prologue.first_items[worker] = whole_tile(space, partition, group, worker);
+    const std::int32_t group =
+        worker < given ? group_of_first(prologue, space.group_count, firsts, worker) : 0;
+    prologue.first_items[worker] = first_item(space, partition, group, worker);
   }
 }
 

@@ -118,15 +118,10 @@ void send_records(Sm90Header& header, std::span<const Sm90Task> tasks, const Ite
     const Partition& partition = header.partition;
     const DeviceLine line{partition, space.tiles, space.iterations, partition.workers};
     append(bytes, std::span(&line, 1));
-    const std::int64_t given = given_first_items(partition, space.tiles);
     std::vector<WorkItem> items(static_cast<std::size_t>(partition.workers));
     for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
-      WorkItem& item = items[static_cast<std::size_t>(worker)];
-      if (worker < given) {
-        item = whole_tile(space, partition, space.group_of_tile(worker), worker);
-      } else {
-        item.peers = 0;
-      }
+      items[static_cast<std::size_t>(worker)] =
+          first_item(space, partition, space.group_of_tile(worker), worker);
     }
     append(bytes, std::span<const WorkItem>(items));
   }

@@ -30,7 +30,7 @@ TEST(WithoutDeviceCatalogue, EveryRowHasItsKernel) {
     ASSERT_NE(kernel, nullptr);
     EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::any));
     EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::plain));
-    if (row.claims_tiles) {
+    if (row.has_group_code) {
       EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::groups));
     }
     ++rows;
@@ -49,7 +49,7 @@ TEST(WithoutDeviceCatalogue, EveryKernelHasItsRow) {
     EXPECT_FALSE(rows.empty());
     if (kernel->has(cuda::Sm90Purpose::groups)) {
       ++for_groups;
-      EXPECT_TRUE(std::ranges::any_of(rows, &KernelEntry::claims_tiles));
+      EXPECT_TRUE(std::ranges::any_of(rows, &KernelEntry::has_group_code));
     }
     if (kernel->has(cuda::Sm90Purpose::gated_pairs)) {
       EXPECT_TRUE(find_kernel(cuda::gated_kernel_name(input)) != nullptr);
