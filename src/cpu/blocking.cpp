@@ -23,9 +23,13 @@ constexpr std::int64_t kPanelsTooFar = 2;
 
 constexpr std::int64_t kChunkBytesOfB = 128 << 10;
 constexpr std::int64_t kWidestStream = 8192;  // columns of sums that stay in L2
-// Of A copied at a time beside a B in place: 192×192×16384 in f32 103.0 GFLOP/s with all 16 strips,
-// 105.3 with 2, 104.3 with 4, 105.0 with 1 (Zen 4, 2026-11).
-constexpr std::int64_t kStripsOfA = 2;
+// Of A copied at a time beside a B in place. Zen 4, 192×192×16384 in f32, 2026-11: 103.0 GFLOP/s
+// with all 16 strips, 105.3 with 2, 105.0 with 1. Zen 5, 128×128×32768: 5.52 ms with all 11, 5.50
+// with 2, 5.23 with 1.
+constexpr std::int64_t kStripsOfA = 1;
+
+// Fewer columns of B do not make up for copying A.
+constexpr std::int64_t kColumnsWorthCopying = 256;
 
 std::size_t line_up(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
@@ -90,18 +94,17 @@ int nearest_cache_ways() {
   return ways > 0 ? static_cast<int>(ways) : 8;
 }
 
-// Whether the rows of a register tile find room side by side in the nearest cache, where they stay
-// while k runs along a line of each: its sets repeat every 4 KB. A line of B that passes by drives
-// out one of A's at most. Zen 4, eight ways, f32, 2026-11, rows of an odd multiple of 2 KB in place
-// against copied: 512x512x1536 102.8 and 99.7 GFLOP/s, 512³ on two threads 222 and 215; with all
-// twelve in one set 1024³ lost 12 %. Zen 5, twelve ways, all twelve in one set: 128×128×32768 f32
-// 213 and 207, i8 825 and 791, 192×192×16384 bf16 429 and 418, f32 218 and 217, 1024³ 219 and 219.
-bool rows_keep_apart(const Product& product) {
+// Whether so many rows of A find room side by side in the nearest cache, where they stay while k
+// runs along a line of each: its sets repeat every 4 KB. A quarter of a set's ways is left to the
+// lines of B that pass by, and to whoever shares the core: while another guest of the machine was
+// on the other hardware thread, lines that took all twelve ways of a set on a Zen 5 drove each
+// other out, and 128×128×32768 took 1.7 times as long (docs/performance.md).
+bool rows_keep_apart(const Product& product, int rows) {
   const ConstMatrixView& a = product.a;
   constexpr std::int64_t kSetBytes = 4096;
-  const int most_in_set = nearest_cache_ways();
+  const int most_in_set = nearest_cache_ways() * 3 / 4;
   std::array<int, kSetBytes / kCacheLine> in_set = {};
-  for (std::int64_t row = 0; row < product.code->mr; ++row) {
+  for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t offset = row * a.row_stride * size_of(a.type) & (kSetBytes - 1);
     if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > most_in_set) return false;
   }
@@ -120,8 +123,18 @@ std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
   return streams ? std::min(depth, streamed_depth(product.block_rows(), code)) : depth;
 }
 
-bool reads_a_in_place(const Product& product) {
-  return product.a_in_place || (keeps_rows_of_a(product) && rows_keep_apart(product));
+// Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536
+// 102.8 and 99.7 GFLOP/s, 512³ on two threads 222 and 215. Rows of a multiple of 4 KB on a Zen 5,
+// nobody beside, microseconds with twelve in place, eight, and copied: i8 128×128×32768 1332, 1313,
+// 1419, 192×192×16384 1454, 1442, 1506, 256×256×4096 622, 642, 636; bf16 2643, 2622, 2701; 2871,
+// 3020, 2970; 1251, 1314, 1293.
+int rows_in_place(const Product& product) {
+  const KernelCode& code = *product.code;
+  if (product.a_in_place) return code.mr;
+  if (!keeps_rows_of_a(product)) return 0;
+  if (rows_keep_apart(product, code.mr)) return code.mr;
+  const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
+  return copies_for_few && rows_keep_apart(product, code.few_rows) ? code.few_rows : 0;
 }
 
 Blocking blocking_of(const Launch& launch, const Product& product) {
@@ -139,7 +152,8 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
   blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), code.mr);
 
-  blocking.a_in_place = reads_a_in_place(product);
+  blocking.tile_rows = rows_in_place(product);
+  blocking.a_in_place = blocking.tile_rows > 0;
   if (!blocking.a_in_place && keeps_rows_of_a(product)) {
     const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
     blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
@@ -153,7 +167,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   if (product.b_in_place && !product.is_dots) {
     blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
-    // B stays in L2, and a few strips of A are enough at a time.
+    // B stays in L2, and a strip of A is enough at a time.
     if (blocking.fetches_b) blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
   }
   return blocking;

@@ -54,6 +54,7 @@ struct Blocking {
   // 2026-11, transposed and in place: bf16 256³ 80.9 and 76.0 µs, i8 64³ 0.88 and 0.75, 128³ 5.56
   // and 5.06, 512³ 313 and 301.
   bool a_in_place = false;
+  int tile_rows = 0;  // BlockTask's
   std::int64_t copied_stride = 0;
 };
 
@@ -63,7 +64,7 @@ Blocking blocking_of(const Launch& launch, const Product& product);
 // large B streams by in place. The bits of C depend on it.
 std::int64_t depth_at_a_time(const Plan& plan, const Product& product);
 
-// Whether A is neither packed nor copied.
-bool reads_a_in_place(const Product& product);
+// Rows of A that register tiles take at a time where they lie; 0 where A is packed or copied.
+int rows_in_place(const Product& product);
 
 }  // namespace tessera::cpu

@@ -109,7 +109,8 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.depth = product.depth();
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
-  if (!reads_a_in_place(product)) {
+  form.task.tile_rows = rows_in_place(product);
+  if (form.task.tile_rows == 0) {
     const std::int64_t panel_bytes = kernel.panel_bytes_a(product.depth());
     const std::int64_t panels = (product.c.rows + kernel.mr - 1) / kernel.mr;
     form.a = {kernel.pack_a,

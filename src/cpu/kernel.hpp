@@ -120,6 +120,8 @@ struct BlockTask {
   // time goes straight to `finish`.
   void* sum = nullptr;
   std::int64_t sum_stride = 0;
+  // Of A in place, that register tiles take at a time; 0: all that they hold.
+  int tile_rows = 0;
   double alpha = 1;
   double beta = 0;  // 0 does not read the sum
   const Finish* finish = nullptr;
@@ -138,6 +140,8 @@ struct KernelCode {
   // A's rows along k are read in place or copied where they are whole groups (depth_step) and B is
   // packed, or needs no grouping.
   bool keeps_rows = false;
+  // Register tiles of so many of those rows are nearly as fast as of `mr`; 0: there are none.
+  int few_rows = 0;
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool multiplies_dots = false;  // reads both in place where both lie along k
   // Up to so many rows of A multiply a large B in place as streams (streams.hpp), so deep.

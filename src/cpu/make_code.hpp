@@ -45,6 +45,8 @@ struct Code {
   static constexpr bool kInterleaves = kKeepsSize && requires { Ops::load_rows; };
   // A's rows along k, beside a packed B.
   static constexpr bool kKeepsRows = (kInPlace || kInterleaves) && !kShortSteps<MR, NV>;
+  // A packed B's panel is in the nearest cache; one in place takes as long as twelve rows.
+  static constexpr int kFewRowsInPlace = 8;
   // Along k no grouping is needed either.
   static constexpr bool kDots = kKeepsSize && requires { typename Ops::Dots; };
 
@@ -132,6 +134,7 @@ struct Code {
     code.panel_extra_b = static_cast<int>(kExtra);
     code.reads_in_place = kInPlace;
     code.keeps_rows = kKeepsRows;
+    if (kInterleaves && kKeepsRows) code.few_rows = kFewRowsInPlace;
     code.interleaves = kInterleaves;
     if (kInPlace) {
       code.stream_rows = kMostStreamed<MR, NV>;

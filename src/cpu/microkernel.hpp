@@ -369,9 +369,10 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
 
   const auto* a_begin = static_cast<const unsigned char*>(task.a.data);
   const auto* b_panel = static_cast<const unsigned char*>(task.b.data);
+  const std::int64_t tile_rows = task.tile_rows > 0 && task.tile_rows < MR ? task.tile_rows : MR;
   const std::int64_t panel_bytes_a =
       task.a.in_place
-          ? MR * task.a.along_stride * static_cast<std::int64_t>(sizeof(typename Ops::A))
+          ? tile_rows * task.a.along_stride * static_cast<std::int64_t>(sizeof(typename Ops::A))
           : task.a.panel_bytes;
   const std::int64_t panel_bytes_b =
       task.b.in_place ? kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B))
@@ -389,8 +390,8 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
     const auto& functions = tables[kStrided && task.b.in_place && cols % Ops::kLanes != 0];
 
     const unsigned char* a_panel = a_begin;
-    for (std::int64_t row = 0; row < task.rows; row += MR, a_panel += panel_bytes_a) {
-      const std::int64_t rows = task.rows - row < MR ? task.rows - row : MR;
+    for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {
+      const std::int64_t rows = task.rows - row < tile_rows ? task.rows - row : tile_rows;
       micro_task.a = reinterpret_cast<const typename Ops::A*>(a_panel);
       if (task.sum != nullptr) {
         micro_task.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;

@@ -134,11 +134,12 @@ TEST_P(Kernels, DotProductsOfEverySize) {
 }
 
 // Blocks of k so deep that C is fetched before it is needed (microkernel.hpp), and their
-// remainders; with k = 1024, rows of A that lie so far apart that they are copied (tile_run.cpp).
+// remainders; with k = 4096, rows of A that would drive each other out of the nearest cache, and
+// are copied or taken a few at a time (blocking.cpp).
 TEST_P(Kernels, DeepBlocks) {
   std::uint64_t seed = 700;
   for (const std::int64_t block_k : {132, 256, 1000}) {
-    for (const std::int64_t k : {131, 257, 700, 1024}) {
+    for (const std::int64_t k : {131, 257, 700, 4096}) {
       for (const bool in_place : {false, true}) {
         const GemmShape shape{2 * kernel().tile.mr + 1, kernel().tile.nr + 1, k};
         Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {64, 96, block_k}, {});

@@ -81,6 +81,7 @@ void TileRunner::run(const WorkItem& item) {
   const std::int32_t k_end = launch_.multiplies() ? item.k_end : k_begin + 1;
 
   BlockTask first;
+  first.tile_rows = blocking_.tile_rows;
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;
