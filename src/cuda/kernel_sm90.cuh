@@ -108,12 +108,12 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
     if (kConfig.is_grouped && warp == kDispatcher) {
       // It may have something to announce before it waits for the kernel before; the multipliers
       // wait for what it announces.
-      std::int32_t first_group = -1;
-      if (block.are_rows_cut()) first_group = prepare_first_item(block);
+      if (block.stands_alone()) ptx::wait_for_previous_kernel();
+      const bool has_first_tile = block.are_rows_cut() && prepare_first_tile(block);
       give_up_registers();
       block.wait_for_start();
       block.wait_for_cluster();
-      if (ptx::elect_one()) dispatch(block, first_group);
+      if (ptx::elect_one()) dispatch(block, has_first_tile);
     } else {
       if (warp > kLoaderOfA) give_up_registers();
       block.wait_for_start();
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
         multiply(block);
       } else if constexpr (!kConfig.is_plain) {
         if (warp == kDispatcher) {
-          if (ptx::elect_one()) dispatch(block, -1);
+          if (ptx::elect_one()) dispatch(block, false);
         } else {
           if (shared.header.trace.blocks != nullptr && ptx::elect_one()) record();
         }

@@ -72,13 +72,13 @@ struct StackedLines {
 };
 
 // Rows of one matrix, cut by offsets, that are multiplied by weights at even distances from one
-// another: a tensor map for each operand then serves all groups. Sets `arguments.cut` and the maps
-// where that is so; else the records have maps.
+// another: a tensor map for each operand then serves all groups.
 class SharedMaps {
  public:
   SharedMaps(const Sm90Launch& launch, const Plan& plan, const DeviceGroups& groups)
       : launch_(launch), plan_(plan), groups_(groups) {}
 
+  // Sets `arguments.cut` and the maps of A and B where that is so; else the records have maps.
   void set(Sm90Arguments& arguments, bool stores_by_tma) const {
     const GroupSizes& sizes = groups_.sizes;
     const StackedLines weights = weights_of(groups_.b);
@@ -105,6 +105,30 @@ class SharedMaps {
       up.data = groups_.up.base;
       arguments.maps.up = make_tensor_map(up, "B of up");
     }
+  }
+
+  // One map of C as well, where all tiles are whole and leave by TMA: then no prologue is needed.
+  bool set_c(Sm90Arguments& arguments, bool stores_by_tma) const {
+    if (!stores_by_tma || tiles_in_pieces(plan_.schedule) != 0 || launch_.config.is_gated) {
+      return false;
+    }
+    const GroupSizes& sizes = groups_.sizes;
+    const OperandRule& c = groups_.c;
+    const StoreBox box = launch_.store_box(plan_.problem.types.c);
+    const TensorMapRequest map{.data = c.base,
+                               .type = plan_.problem.types.c,
+                               .inner = sizes.bound_n,
+                               .outer = sizes.bound_m,
+                               .stride = c.row_stride,
+                               .box_inner = box.inner(),
+                               .box_outer = box.outer(),
+                               .swizzle_bytes = box.swizzle_bytes()};
+    if (c.begin_stride != c.row_stride || !fits_tensor_map(map)) return false;
+    arguments.maps.c = make_tensor_map(map, "C");
+    arguments.header.operands.c = const_cast<void*>(c.base);
+    arguments.header.operands.m = sizes.bound_n;
+    arguments.header.operands.c_col_stride = c.row_stride;
+    return true;
   }
 
  private:
@@ -151,8 +175,8 @@ class SharedMaps {
         sizes.source != SizeSource::row_segments || problem.alpha == 0) {
       return false;
     }
-    if (sizes.groups > CutRows::kLanes * CutRows::kGroupsPerLane || sizes.bound_m == 0 ||
-        sizes.bound_n == 0 || sizes.bound_k == 0) {
+    if (sizes.groups > CutRows::kMostGroups || sizes.bound_m == 0 || sizes.bound_n == 0 ||
+        sizes.bound_k == 0) {
       return false;
     }
     if (plan_.schedule.order == TileOrder::hilbert || tiles_in_pieces(plan_.schedule) < 0) {
@@ -253,27 +277,35 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   common.maps =
       template_maps(launch, problem.types.a, problem.types.c, common.may_store_by_tma, workspace);
 
-  GroupPrologue prologue =
-      prologue_of(plan, groups, line_tile(launch.tile, launch.transposed), workspace);
-  prologue.claims_units = launch.config.is_grouped;
-  prologue.extents = records.extents;
-  prologue.line = records.line;
   Sm90Arguments arguments;
-  SharedMaps(launch, plan, groups).set(arguments, common.may_store_by_tma);
-  prologue.first_items = arguments.cut.groups > 0 ? nullptr : records.first_items;
-  check(start_task_prologue(prologue, common, records.records, stream),
-        "reading the groups' sizes");
-
   Sm90Header& header = arguments.header;
+  const SharedMaps shared(launch, plan, groups);
+  shared.set(arguments, common.may_store_by_tma);
+  const bool needs_prologue =
+      arguments.cut.groups == 0 || !shared.set_c(arguments, common.may_store_by_tma);
+  if (needs_prologue) {
+    GroupPrologue prologue =
+        prologue_of(plan, groups, line_tile(launch.tile, launch.transposed), workspace);
+    prologue.claims_units = launch.config.is_grouped;
+    prologue.extents = records.extents;
+    prologue.line = records.line;
+    prologue.first_items = arguments.cut.groups > 0 ? nullptr : records.first_items;
+    check(start_task_prologue(prologue, common, records.records, stream),
+          "reading the groups' sizes");
+    header.extents = records.extents;
+    header.tasks = records.records;
+    header.line = records.line;
+    header.first_items = prologue.first_items;
+  } else {
+    header.claims = reinterpret_cast<std::int32_t*>(workspace + WorkspaceLayout::kClaimsOffset);
+    header.fault = reinterpret_cast<FoundFault*>(workspace + WorkspaceLayout::kFaultOffset);
+  }
+
   header.partition.workers = plan.schedule.workers;
   header.group_count = groups.sizes.groups;
   header.epilogue = epilogue_of(problem, bias_type);
   header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
   fill_header(header, launch, layout, workspace);
-  header.extents = records.extents;
-  header.tasks = records.records;
-  header.line = records.line;
-  header.first_items = prologue.first_items;
   TracedLaunch traced =
       traced_launch(plan, most_tiles(groups.sizes, line_tile(launch.tile, launch.transposed)));
   traced.blocks_per_worker = launch.cluster.rows * launch.cluster.cols;
@@ -282,7 +314,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   header.trace = trace.space();
   start(launch, arguments, stream);
   trace.finish();
-  return records.line;
+  return needs_prologue ? records.line : nullptr;
 }
 
 const DeviceLine* run_ragged_general(const CudaKernel& kernel, const Plan& plan,

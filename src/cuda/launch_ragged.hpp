@@ -18,7 +18,8 @@ Partition roomiest_partition(const Schedule& schedule);
 WorkspaceLayout sm90_ragged_workspace(const Plan& plan, const GroupSizes& sizes);
 WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& sizes);
 
-// Each returns where the line will be.
+// Each returns where the line will be; null where none is needed, as for cut rows whose whole tiles
+// all leave by TMA.
 const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
                                   ElementType bias_type, const RunOptions& options);
 const DeviceLine* run_ragged_general(const CudaKernel& kernel, const Plan& plan,

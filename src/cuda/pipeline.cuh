@@ -99,6 +99,7 @@ struct SharedStorage {
   IterationSpace space;  // the dispatcher's
   WorkItem items[kDispatchDepth];
   GroupView views[kHasViews ? kDispatchDepth : 1];
+  CutGroup cut_groups[kConfig.is_grouped ? CutRows::kMostGroups + 1 : 1];  // the dispatcher's
   PassedItems passed[kCountsHere ? kConfig.warps() : 1];  // by each warp of the multipliers
   Barrier stage_full[kStages];
   Barrier stage_empty[kStages];

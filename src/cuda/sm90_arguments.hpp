@@ -8,6 +8,7 @@
 
 #include "cuda/kernel_launch.hpp"
 #include "cuda/trace_record.hpp"
+#include "cuda/workspace.hpp"
 #include "schedule/cut_rows.hpp"
 #include "schedule/unit_items.hpp"
 
@@ -83,10 +84,14 @@ struct Sm90Header {
   const GroupExtent* extents = nullptr;  // as with tasks
   // Not null for groups: partition, tiles, iterations and claims.
   DeviceLine* line = nullptr;
+  // Of cut rows that need no prologue, both null elsewhere: claims so far, which are zero between
+  // launches, and where wrong offsets are told of.
+  std::int32_t* claims = nullptr;
+  FoundFault* fault = nullptr;
   // Each worker's first item, where it was found beforehand; one without peers: not there.
   const WorkItem* first_items = nullptr;
   GroupExtent extent;
-  GroupOperands operands;
+  GroupOperands operands;  // of a single product; without a prologue, C of all groups as one
 };
 static_assert(offsetof(Sm90Header, multiplies) < 128);
 

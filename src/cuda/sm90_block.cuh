@@ -91,6 +91,17 @@ struct BlockContext {
 
   // Groups whose first items are found here, and whose A and B have a tensor map for all.
   __device__ bool are_rows_cut() const { return arguments.cut.groups > 0; }
+  // Such groups without a prologue: C has a map for all, too, and columns are counted through all.
+  __device__ bool stands_alone() const {
+    return kConfig.is_grouped && !kConfig.is_gated && arguments.header.claims != nullptr;
+  }
+  // As an item's multipliers store it.
+  __device__ const CUtensorMap& map_of_c(const BlockTask& task) const {
+    return stands_alone() ? arguments.maps.c : task.maps.c;
+  }
+  __device__ const GroupOperands& c_of(const BlockTask& task) const {
+    return stands_alone() ? header().operands : task.operands;
+  }
   __device__ const Sm90Maps& maps_of(std::int32_t group) const {
     return are_rows_cut() ? arguments.maps : arguments.header.tasks[group].maps;
   }

@@ -101,7 +101,8 @@ __device__ void store_rows_by_tma(const float (&sums)[kConfig.sums_per_thread()]
 }
 
 // The same where C's columns are dense: the four warps' rows make up a line, so that the warpgroup
-// works together. `tile` is the calling warp's, its staging the warpgroup's.
+// works together. `tile` is the calling warp's, its staging the warpgroup's. Where the map goes on
+// beyond the tile's columns, a box that does so too stays in the staging memory.
 template <class T, Sm90Config kConfig>
 __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
                                      const CUtensorMap* map, const WarpTile& tile, int barrier,
@@ -140,9 +141,33 @@ __device__ void store_columns_by_tma(const float (&sums)[kConfig.sums_per_thread
     if (issues) {
       const std::int32_t at[2] = {static_cast<std::int32_t>(tile.row + strip * kWarpgroupRows),
                                   static_cast<std::int32_t>(tile.col + column)};
-      cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
+      if (!kConfig.is_grouped || column + kBox.columns <= columns) {
+        cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
+      }
       cptx::cp_async_bulk_commit_group();
     }
+  }
+}
+
+// What has stayed there, by ordinary stores of 16 bytes.
+template <class T, Sm90Config kConfig>
+__device__ void store_last_columns(const GroupOperands& c, const WarpTile& tile, int columns) {
+  constexpr StoreBox kBox = kConfig.store_box(false);
+  constexpr int kStrips = kConfig.strips();
+  constexpr int kPieces = kBox.line_bytes() / 16;
+  constexpr int kElements = 16 / kElementBytes;
+  const int boxes = columns / kBox.columns;  // whole ones
+  const int pieces = columns % kBox.columns * kPieces;
+#pragma unroll 1
+  for (int i = tile.warp * 32 + tile.lane; i < kStrips * pieces; i += kWarpgroupThreads) {
+    const int strip = i >= pieces ? 1 : 0;
+    const int piece = i - strip * pieces;
+    const std::int64_t row = tile.row + strip * kWarpgroupRows + piece % kPieces * kElements;
+    const std::int64_t col = tile.col + boxes * kBox.columns + piece / kPieces;
+    if (row >= c.m) continue;
+    const std::byte* const box = tile.staging + (boxes * kStrips + strip) % 2 * kBox.bytes();
+    *reinterpret_cast<uint4*>(static_cast<T*>(c.c) + col * c.c_col_stride + row) =
+        *reinterpret_cast<const uint4*>(box + swizzled<kBox.line_bytes()>(piece * 16));
   }
 }
 

@@ -205,9 +205,9 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     const int warp = ptx::thread_in_block() / 32;
     if constexpr (kConfig.is_gated) {
       tile.staging = shared.staging[warp - tile.warp];
-      if (tile.lane == 0 && tile.warp == 0) block.see_tensor_map(task.maps.c);
-      store_gated<Input, kConfig>(sums, header.epilogue.activation, &task.maps.c, tile, warp / 4,
-                                  columns);
+      if (tile.lane == 0 && tile.warp == 0) block.see_tensor_map(block.map_of_c(task));
+      store_gated<Input, kConfig>(sums, header.epilogue.activation, &block.map_of_c(task), tile,
+                                  warp / 4, columns);
     } else {
       if (!kIsPlain && !task.store_by_tma) {
         // The tile before may have left by TMA, which still reads the staging memory.
@@ -218,20 +218,29 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
         return;
       }
       // Of each warp, the one lane that may store.
-      if (tile.lane == 0) block.see_tensor_map(task.maps.c);
+      if (tile.lane == 0) block.see_tensor_map(block.map_of_c(task));
       if constexpr (!kIsGrouped && !kIsPlain) {
         if (header.epilogue.c_type == ElementType::f32) {
-          store_f32_by_tma<kConfig>(sums, alpha, &task.maps.c, tile, header.stores_dense_rows);
+          store_f32_by_tma<kConfig>(sums, alpha, &block.map_of_c(task), tile,
+                                    header.stores_dense_rows);
           return;
         }
       }
       if (kIsWhole ? kWay == WayToC::whole_rows : header.stores_dense_rows) {
-        store_rows_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, columns);
+        store_rows_by_tma<Input, kConfig>(sums, alpha, &block.map_of_c(task), tile, columns);
       } else {
-        tile.row -= tile.warp * kWarpRows;
-        tile.staging = shared.staging[warp - tile.warp];
-        store_columns_by_tma<Input, kConfig>(sums, alpha, &task.maps.c, tile, 1 + warp / 4,
-                                             columns);
+        const auto of_warpgroup = [&](WarpTile of_warp) {
+          of_warp.row -= of_warp.warp * kWarpRows;
+          of_warp.staging = shared.staging[ptx::thread_in_block() / kWarpgroupThreads * 4];
+          return of_warp;
+        };
+        store_columns_by_tma<Input, kConfig>(sums, alpha, &block.map_of_c(task), of_warpgroup(tile),
+                                             1 + warp / 4, columns);
+        if constexpr (kIsGrouped) {
+          const BlockTask again = block.task_in_ring(item);
+          store_last_columns<Input, kConfig>(block.c_of(again), of_warpgroup(tile_of(item)),
+                                             again.columns.count);
+        }
       }
     }
   };

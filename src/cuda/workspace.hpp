@@ -24,6 +24,8 @@ struct WorkspaceLayout {
   static constexpr std::size_t kCounterBytes = std::size_t{1} << 20;
   // At the end of that region, where it starts as no fault: a FoundFault.
   static constexpr std::size_t kFaultOffset = kCounterBytes - 256;
+  // And a counter of claimed units.
+  static constexpr std::size_t kClaimsOffset = kCounterBytes - 128;
 
   std::int64_t counters_per_level = 0;
   std::int64_t counters_per_part = 0;

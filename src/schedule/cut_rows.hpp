@@ -1,7 +1,7 @@
-// Groups that are parts of one matrix's rows, cut by offsets: a worker's first tile by the shortest
-// way, from the offsets alone. A kernel for groups finds it while the kernel before still lays all
+// Groups that are parts of one matrix's rows, cut by offsets: a tile by the shortest way, from the
+// offsets alone. A kernel for groups finds its first ones while the kernel before still lays all
 // groups on the line (cuda/group_prologue.cuh); items_of and whole_tile (partition.hpp) say the
-// same of it. Columns here are the kernel's: rows of the matrix lie along its tiles' N.
+// same of them. Columns here are the kernel's: rows of the matrix lie along its tiles' N.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,16 @@
 
 namespace tessera {
 
+// Where a group begins: among the tiles of all groups, and among the rows.
+struct CutGroup {
+  std::int32_t first_tile = 0;
+  std::int32_t first_row = 0;
+};
+
 struct CutRows {
   static constexpr int kLanes = 32;
   static constexpr int kGroupsPerLane = 4;
+  static constexpr int kMostGroups = kLanes * kGroupsPerLane;
 
   std::int32_t groups = 0;  // at most kLanes · kGroupsPerLane; none: there is no such way
   std::int32_t rows = 0;    // that the offsets may cut
@@ -52,6 +59,21 @@ struct CutRows {
     item.tile_n = static_cast<std::int32_t>(col);
     item.k_end = iterations;
     return item;
+  }
+
+  // The group of a tile; `all` are the groups and, behind the last, where it ends.
+  TESSERA_HD std::int32_t group_of_tile(const CutGroup* all, std::int32_t tile) const {
+    std::int32_t low = 0;
+    std::int32_t high = groups;
+    while (high - low > 1) {
+      const std::int32_t middle = (low + high) / 2;
+      (all[middle].first_tile <= tile ? low : high) = middle;
+    }
+    return low;
+  }
+  // Tiles that are claimed whole.
+  TESSERA_HD std::int32_t whole_tiles(const CutGroup* all) const {
+    return all[groups].first_tile - held_back;
   }
 
   void set_order(TileOrder order, std::int32_t group_m) {

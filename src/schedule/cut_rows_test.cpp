@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <vector>
+
 #include "schedule/iteration_space.hpp"
 #include "schedule/partition.hpp"
 
@@ -60,6 +63,24 @@ TEST(CutRows, ItemsAreThoseOfThePartition) {
           EXPECT_TRUE(item.is_whole_tile());
         }
       }
+    }
+  }
+}
+
+TEST(CutRows, FindsTheGroupOfATile) {
+  constexpr std::int32_t kGridM = 3;
+  const std::int32_t across[] = {0, 0, 2, 0, 1, 1, 0, 5, 0};  // of each group
+  CutRows cut = cut_rows(kGridM, 1, 64, TileOrder::linear, 1);
+  cut.groups = std::size(across);
+  std::vector<CutGroup> all(1);
+  for (const std::int32_t tiles : across) {
+    all.push_back({all.back().first_tile + kGridM * tiles, 0});
+  }
+  EXPECT_EQ(cut.whole_tiles(all.data()), 9 * kGridM);
+  std::int32_t tile = 0;
+  for (std::int32_t group = 0; group < cut.groups; ++group) {
+    for (std::int32_t i = 0; i < kGridM * across[group]; ++i) {
+      EXPECT_EQ(cut.group_of_tile(all.data(), tile++), group);
     }
   }
 }
