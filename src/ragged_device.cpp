@@ -232,7 +232,7 @@ std::optional<LayerChoice> choose_if_rows(const Problem& problem, const DevicePr
   const bool has_rows = source == SizeSource::row_segments || source == SizeSource::row_counts;
   if (!has_rows) return choose_if_layer(problem, machine, options);
   if (!leaves_open(options) || problem.groups.empty()) return std::nullopt;
-  return choose_for_layer(problem, machine);
+  return choose_for_layer(problem, machine, source == SizeSource::row_segments);
 }
 
 // Any sizes may come, so that no worker is spared.

@@ -44,7 +44,8 @@ bool leaves_open(const PlanOptions& options) {
 }
 
 // Measured over skewed groups, these do best, or within a few percent (docs/grouped.md).
-std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machine& machine) {
+std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machine& machine,
+                                            bool cuts_rows) {
   // Rows of an average group.
   constexpr std::int64_t kLeastRows = 4;
   constexpr std::int64_t kFewRows = 32;
@@ -52,6 +53,7 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   constexpr std::int64_t kMostRows = 192;
   constexpr std::int64_t kTurnsRows = 2048;
   constexpr std::int64_t kShortK = 1024;
+  constexpr std::int64_t kTurnsK = 2048;
   constexpr std::int64_t kLongK = 4096;
   const auto [mean, k] = layer_of(problem);
 
@@ -60,7 +62,8 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   // With a short k a tile is soon done, and many narrow ones cost more than wide ones. Where its
   // end takes a share of its time, or the power limit lowers the clock, tiles are taken in turns. A
   // pair of tiles of weights shares nothing but the rows: few are no gain.
-  const bool in_turns = mean >= kTurnsRows || (mean >= kMostRows && k <= kShortK);
+  const bool in_turns =
+      mean >= kTurnsRows || (mean >= kMostRows && k <= (cuts_rows ? kTurnsK : kShortK));
   const KernelEntry* const kernel =
       find_kernel("sm90_" + std::string(name_of(problem.types.a)) +
                   (in_turns            ? "_128x128x64_turns_swapped_1x2"
@@ -91,7 +94,7 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
 std::optional<LayerChoice> choose_if_layer(const Problem& problem, const Machine& machine,
                                            const PlanOptions& options) {
   if (!leaves_open(options) || !is_layer(problem, machine)) return std::nullopt;
-  return choose_for_layer(problem, machine);
+  return choose_for_layer(problem, machine, false);
 }
 
 }  // namespace tessera

@@ -28,8 +28,10 @@ struct LayerChoice {
 };
 
 // Nothing where the machine has no such kernel, or it cannot read the operands where they lie.
-// Products differ in m alone.
-std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machine& machine);
+// Products differ in m alone; `cuts_rows`: they are parts of one matrix's rows, cut by offsets,
+// whose tiles cost least to find (schedule/cut_rows.hpp).
+std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machine& machine,
+                                            bool cuts_rows);
 
 // Whether the caller leaves open what choose_for_layer chooses.
 bool leaves_open(const PlanOptions& options);
