@@ -3,11 +3,14 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -65,6 +68,38 @@ void read_all(const std::byte* begin, std::size_t bytes) {
 using Reader = void (*)(const std::byte* begin, std::size_t bytes);
 constexpr Reader kReaders[] = {read_all<1>, read_all<4>, read_all<8>, read_all<16>};
 constexpr std::size_t kMostStreams = 16;
+
+constexpr std::size_t kSetBytes = 4096;  // the nearest cache's sets repeat
+
+int nearest_cache_ways() {
+#ifdef _SC_LEVEL1_DCACHE_ASSOC
+  const long ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+#else
+  const long ways = 0;
+#endif
+  return ways > 1 ? static_cast<int>(ways) : 8;
+}
+
+// The median of a few samples, seconds a load in a ring of lines of one set.
+double seconds_in_ring(std::byte* memory, int lines) {
+  constexpr int kSamples = 101;
+  constexpr int kLoads = 4000;
+  for (int i = 0; i < lines; ++i) {
+    void* const next = memory + static_cast<std::size_t>((i + 1) % lines) * kSetBytes;
+    std::memcpy(memory + static_cast<std::size_t>(i) * kSetBytes, &next, sizeof next);
+  }
+  std::vector<double> samples;
+  void* volatile at = memory;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    void* line = at;
+    const Clock::time_point start = Clock::now();
+    for (int load = 0; load < kLoads; ++load) line = *static_cast<void* volatile*>(line);
+    at = line;
+    samples.push_back(seconds_since(start) / kLoads);
+  }
+  std::nth_element(samples.begin(), samples.begin() + kSamples / 2, samples.end());
+  return samples[kSamples / 2];
+}
 
 }  // namespace
 
@@ -141,6 +176,23 @@ double measure_ping_pong() {
   second.join();
   std::nth_element(samples.begin(), samples.begin() + kSamples / 2, samples.end());
   return samples[kSamples / 2];
+}
+
+double measure_crowding() {
+  double most = 1;
+  const int ways = nearest_cache_ways();
+  std::thread prober([&] {
+    std::vector<std::byte> memory(static_cast<std::size_t>(ways + 1) * kSetBytes);
+    const auto misplaced = reinterpret_cast<std::uintptr_t>(memory.data()) % kLine;
+    std::byte* const begin = memory.data() + (misplaced > 0 ? kLine - misplaced : 0);
+    for (const int cpu : allowed_cpus()) {
+      pin_to(cpu);
+      const double half = seconds_in_ring(begin, ways / 2);
+      most = std::max(most, seconds_in_ring(begin, ways) / half);
+    }
+  });
+  prober.join();
+  return most;
 }
 
 }  // namespace tessera::bench

@@ -36,4 +36,9 @@ double measure_read_bandwidth(int threads);
 // Seconds for a cache line to go to another core and come back; 0 where there is only one core.
 double measure_ping_pong();
 
+// How many times longer a load takes where a ring of lines fills a set of the nearest data cache
+// than where it fills half: the most of all cores that this thread may use. 1 where the core is its
+// own; 3 on a Zen 5 while another guest of the host ran on the core's second hardware thread.
+double measure_crowding();
+
 }  // namespace tessera::bench

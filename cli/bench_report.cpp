@@ -59,6 +59,7 @@ Json case_json(const CaseResult& result) {
   json["peak_gflops"] = result.peak.flops_per_second * 1e-9;
   json["peak_instruction"] = result.peak.instruction;
   json["read_gb_per_second"] = result.bandwidth * 1e-9;
+  json["nearest_cache_crowding"] = result.crowding;
   if (result.threads > 1) json["cache_line_round_trip_ns"] = result.ping_pong * 1e9;
   json["bound_by"] = result.bound_by;
   json["bound_seconds"] = result.bound_seconds;

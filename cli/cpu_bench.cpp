@@ -83,6 +83,7 @@ class CaseRunner {
     result.types = types_;
     result.threads = threads_;
     result.bandwidth = bandwidth_;
+    result.crowding = bench::measure_crowding();
     if (threads_ > 1) result.ping_pong = bench::measure_ping_pong();
 
     CaseOperands operands(measured, types_);

@@ -60,6 +60,7 @@ struct CaseResult {
   int threads = 1;
   bench::PeakMeasurement peak;           // just before and after, the larger
   double bandwidth = 0;                  // bytes per second, of as many threads
+  double crowding = 1;                   // of the cores' nearest caches, before
   double ping_pong = 0;                  // seconds, before; two threads and more
   double bound_seconds = 0;              // no call can be faster
   std::string bound_by;                  // "arithmetic" or "memory"

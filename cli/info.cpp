@@ -98,6 +98,7 @@ Json collect(const InfoRequest& options) {
                  {"cost_constants", machine.cost.source}};
   if (!options.no_measure) {
     info["measured"] = Json::array({measured(1)});
+    info["nearest_cache_crowding"] = bench::measure_crowding();
     if (machine.workers > 1) {
       info["measured"].push_back(measured(machine.workers));
       info["cache_line_round_trip_ns"] = bench::measure_ping_pong() * 1e9;
@@ -162,6 +163,10 @@ void print_text(const Json& info) {
            fmt::format("{}in GFLOP/s; reads {:.1f} GB/s", text,
                        limits["read_gb_per_second"].get<double>()));
     }
+  }
+  if (info.contains("nearest_cache_crowding")) {
+    line("nearest cache", fmt::format("a full set {:.1f} times as slow as half of one",
+                                      info["nearest_cache_crowding"].get<double>()));
   }
   if (info.contains("cache_line_round_trip_ns")) {
     line("cache line round trip", fmt::format("{:.0f} ns between two cores",
