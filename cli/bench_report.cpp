@@ -1,13 +1,12 @@
 #include "cli/bench_report.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <map>
 
+#include "bench/provenance.hpp"
 #include "cli/plan_text.hpp"
 #include "tessera/tessera.hpp"
 
@@ -15,10 +14,6 @@ namespace tessera::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kCommit =
-#include "commit.inc"
-    ;
 
 std::string types_text(const GemmTypes& types) {
   if (types.a == types.b && types.b == types.c) return std::string(name_of(types.a));
@@ -148,8 +143,8 @@ Json bench_json(const CpuBenchOptions& options, const std::vector<CaseResult>& r
   Json json;
   json["schema"] = 1;
   json["tessera"] = version();
-  json["commit"] = kCommit;
-  json["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  json["commit"] = bench::commit_of_build();
+  json["date"] = bench::utc_now();
   json["machine"] = {{"name", options.machine.name},
                      {"cores", options.machine.workers},
                      {"architecture", options.machine.architecture}};

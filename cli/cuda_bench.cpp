@@ -31,6 +31,7 @@ std::string cublaslt_path_from(const std::vector<std::string>& peers) {
 
 #include "bench/cuda/benchmark.hpp"
 #include "bench/cuda/contest.hpp"
+#include "bench/provenance.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/shape.hpp"
@@ -38,10 +39,6 @@ std::string cublaslt_path_from(const std::vector<std::string>& peers) {
 
 namespace tessera::cli {
 namespace {
-
-constexpr const char* kCommit =
-#include "commit.inc"
-    ;
 
 std::string run_one(const CudaBenchOptions& options, const GemmTypes& types,
                     const PlanOptions& plan) {
@@ -65,7 +62,8 @@ std::string run_one(const CudaBenchOptions& options, const GemmTypes& types,
     std::fflush(stdout);
   }
   if (!options.json) std::printf("%s\n", bench::to_text(bench::summarize(results)).c_str());
-  return bench::cuda_report_json(benchmark, benchmark_options, results, options.corpus, kCommit);
+  return bench::cuda_report_json(benchmark, benchmark_options, results, options.corpus,
+                                 bench::commit_of_build());
 }
 
 }  // namespace

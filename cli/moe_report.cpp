@@ -1,12 +1,11 @@
 // What `tessera bench --suite moe` found, as JSON and as a table.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "bench/provenance.hpp"
 #include "cli/moe_bench.hpp"
 #include "cli/plan_text.hpp"
 #include "tessera/tessera.hpp"
@@ -15,10 +14,6 @@ namespace tessera::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kCommit =
-#include "commit.inc"
-    ;
 
 Json timings_json(const std::vector<bench::MoeTiming>& timings) {
   Json json = Json::array();
@@ -74,8 +69,8 @@ std::string moe_json(const MoeBenchOptions& options, const MoeReport& report) {
   json["schema"] = 1;
   json["suite"] = "moe";
   json["tessera"] = version();
-  json["commit"] = kCommit;
-  json["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  json["commit"] = bench::commit_of_build();
+  json["date"] = bench::utc_now();
   json["machine"] = options.machine.name;
   json["peer"] = report.peer;
   json["types"] = {name_of(options.types.a), name_of(options.types.b), name_of(options.types.c)};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/provenance.hpp"
 #include "cli/shape.hpp"
 #include "plan/intensity.hpp"
 #include "tessera/tessera.hpp"
@@ -90,6 +91,8 @@ report::SweepSettings settings_for(const std::string& corpus, int count, std::ui
   }
   settings.machine = fmt::format("{} ({}, {} workers)", options.machine.name,
                                  options.machine.architecture, options.machine.workers);
+  settings.commit = bench::commit_of_build();
+  settings.date = bench::utc_now();
   return settings;
 }
 

@@ -6,15 +6,12 @@
 
 #include "bench/corpus.hpp"
 #include "bench/cuda/benchmark.hpp"
+#include "bench/provenance.hpp"
 #include "tessera/error.hpp"
 
 namespace {
 
 using namespace tessera;
-
-constexpr const char* kCommit =
-#include "commit.inc"
-    ;
 
 struct Options {
   std::string list = "dense";
@@ -30,7 +27,7 @@ struct Options {
   std::string order;
   int workers = 0;
   int splits = 0;
-  std::string commit = kCommit;
+  std::string commit = bench::commit_of_build();
   std::string json;
   bool warm = false;
   bool no_peer = false;

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "bench/cuda/benchmark.hpp"
+#include "bench/provenance.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -67,15 +67,6 @@ json to_json(const CudaCaseResult& result) {
                             {"measured", to_json(plan.measured)}});
   }
   return out;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 std::string cuda_version(cudaError_t (*ask)(int*)) {

@@ -293,7 +293,8 @@ std::string sweep_page(const Sweep& sweep, const std::string& command) {
               {"kernel", settings.kernel.empty() ? "the planner's choice" : settings.kernel},
               {"timing", fmt::format("{} for each contender and shape, {} caches, medians",
                                      seconds(settings.seconds), settings.cold ? "cold" : "warm")},
-              {"machine", settings.machine}});
+              {"machine", settings.machine},
+              {"commit and date", settings.commit + ", " + settings.date}});
   page.command(command);
   return page.str();
 }

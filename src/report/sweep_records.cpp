@@ -42,6 +42,8 @@ SweepSettings settings_of(const Json& document) {
     settings.contenders.push_back(element.get<std::string>());
   });
   settings.machine = fields.text("machine");
+  if (fields.has("commit")) settings.commit = fields.text("commit");
+  if (fields.has("date")) settings.date = fields.text("date");
   fields.finish();
   return settings;
 }
@@ -132,7 +134,9 @@ std::string to_json_line(const SweepSettings& settings) {
                      {"cold", settings.cold},
                      {"kernel", settings.kernel},
                      {"contenders", settings.contenders},
-                     {"machine", settings.machine}};
+                     {"machine", settings.machine},
+                     {"commit", settings.commit},
+                     {"date", settings.date}};
   return json.dump() + "\n";
 }
 
@@ -212,6 +216,7 @@ std::optional<std::string> difference(const SweepSettings& file, const SweepSett
                fmt::format("{}", fmt::join(now.contenders, ", ")));
   }
   if (file.machine != now.machine) return say("machine", file.machine, now.machine);
+  if (file.commit != now.commit) return say("commit", file.commit, now.commit);
   return std::nullopt;
 }
 

@@ -25,6 +25,8 @@ struct SweepSettings {
   std::string kernel;                   // that all of ours run; empty: as the planner chooses
   std::vector<std::string> contenders;  // Tessera's own, the planner's choice first, then peers
   std::string machine;                  // name and architecture
+  std::string commit;                   // of Tessera
+  std::string date;                     // when the first product was measured; may differ
 
   friend bool operator==(const SweepSettings&, const SweepSettings&) = default;
 };

@@ -18,7 +18,9 @@ SweepSettings settings() {
           .cold = false,
           .kernel = "cpu_avx512_f32",
           .contenders = {"tessera", "tessera data_parallel", "openblas"},
-          .machine = "host (avx2, 2 workers)"};
+          .machine = "host (avx2, 2 workers)",
+          .commit = "0123456789ab",
+          .date = "2026-11-22T12:45:29Z"};
 }
 
 SweepRecord record(int index, double ours, double data_parallel, double peer) {
@@ -87,6 +89,11 @@ TEST(SweepRecords, SaysWhatDiffers) {
   other.contenders.pop_back();
   EXPECT_NE(difference(other, settings())->find("contenders"), std::string::npos);
   other = settings();
+  other.commit = "ba9876543210";
+  EXPECT_EQ(difference(other, settings()), "commit: ba9876543210 in the file, 0123456789ab now");
+  other = settings();
+  other.date = "2026-11-23T00:00:00Z";
+  EXPECT_EQ(difference(other, settings()), std::nullopt);
   other.kernel.clear();
   EXPECT_EQ(difference(other, settings()), "kernel: the planner's in the file, cpu_avx512_f32 now");
 }
