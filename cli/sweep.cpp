@@ -206,7 +206,7 @@ Verb add_sweep_verb(CLI::App& app) {
       ->type_name("TYPE")
       ->capture_default_str();
   verb->add_option("--schedule", options->schedules,
-                   "Schedules to measure beside the planner's choice")
+                   "Schedules to measure beside the planner's choice, with pieces as in split_k(3)")
       ->delimiter(',')
       ->type_name("SCHEDULE,...")
       ->capture_default_str();

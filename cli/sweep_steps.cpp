@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
 
 #include "bench/provenance.hpp"
 #include "cli/shape.hpp"
@@ -21,9 +24,32 @@ std::string options_text(const PlanOptions& options) {
   std::string text;
   if (options.kernel) text += fmt::format(" --kernel {}", *options.kernel);
   if (options.schedule) text += fmt::format(" --schedule {}", name_of(*options.schedule));
+  if (options.splits) text += fmt::format(" --splits {}", *options.splits);
   if (options.workers) text += fmt::format(" --workers {}", *options.workers);
   if (!options.two_tile) text += " --no-two-tile";
   return text;
+}
+
+struct NamedSchedule {
+  ScheduleKind kind;
+  std::optional<int> splits;
+};
+
+// "hybrid", or "split_k(3)".
+NamedSchedule schedule_from(const std::string& text) {
+  const std::size_t bracket = text.find('(');
+  NamedSchedule named{schedule_kind_from_name(text.substr(0, bracket)), std::nullopt};
+  if (bracket == std::string::npos) return named;
+  int splits = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [stop, fault] = std::from_chars(text.data() + bracket + 1, end, splits);
+  if (fault != std::errc() || stop != end || *end != ')') {
+    throw Error(ErrorCode::invalid_argument, "--schedule",
+                "name a schedule, or one with a number of pieces", "'" + text + "'",
+                "write hybrid, or split_k(4)");
+  }
+  named.splits = splits;
+  return named;
 }
 
 const ContenderResult* find(const CaseResult& result, const std::string& name) {
@@ -43,7 +69,7 @@ std::vector<Variant> sweep_variants(const std::vector<std::string>& schedules,
   std::vector<int> workers = grids;
   if (workers.empty()) workers.push_back(0);
   for (const std::string& name : schedules) {
-    const ScheduleKind kind = schedule_kind_from_name(name);
+    const auto [kind, splits] = schedule_from(name);
     for (const int count : workers) {
       for (const bool two : {true, false}) {
         const bool wanted = kind == ScheduleKind::hybrid
@@ -53,6 +79,7 @@ std::vector<Variant> sweep_variants(const std::vector<std::string>& schedules,
         Variant variant;
         variant.options = all;
         variant.options.schedule = kind;
+        variant.options.splits = splits;
         variant.options.two_tile = two;
         if (count > 0) variant.options.workers = count;
         variant.name =

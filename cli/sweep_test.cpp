@@ -92,7 +92,14 @@ TEST(SweepVariants, EverySettingAskedFor) {
   EXPECT_EQ(*variants[1].options.workers, 2);
   EXPECT_EQ(variants[4].name, "tessera 2-worker one-tile hybrid");
   EXPECT_FALSE(variants[4].options.two_tile);
-  EXPECT_THROW(sweep_variants({"no such"}, {}, "on", ""), Error);
+  const std::vector<Variant> pieces = sweep_variants({"split_k(3)", "split_k(12)"}, {}, "both", "");
+  ASSERT_EQ(pieces.size(), 3u);
+  EXPECT_EQ(pieces[1].name, "tessera split_k(3)");
+  EXPECT_EQ(*pieces[1].options.splits, 3);
+  EXPECT_EQ(*pieces[2].options.splits, 12);
+  for (const char* const wrong : {"no such", "split_k(", "split_k()", "split_k(3", "split_k(x)"}) {
+    EXPECT_THROW(sweep_variants({wrong}, {}, "on", ""), Error) << wrong;
+  }
 }
 
 TEST(SweepSteps, AWrongResultNamesShapeSeedAndCommand) {
