@@ -16,9 +16,9 @@ namespace tessera::cli {
 // A CPU gets a sixteenth of the rows that a GPU's group has.
 inline constexpr int kCpuRowDivisor = 16;
 
-// The planner's choice, then every schedule ("stream_k", "split_k(3)") with every number of workers;
-// a hybrid with a stream region with `two_tile` "on", "off" or "both". All with `kernel`, unless it
-// is empty.
+// The planner's choice, then every schedule ("stream_k", "split_k(3)") with every number of
+// workers; a hybrid with a stream region with `two_tile` "on", "off" or "both". All with `kernel`,
+// unless it is empty.
 std::vector<Variant> sweep_variants(const std::vector<std::string>& schedules,
                                     const std::vector<int>& grids, const std::string& two_tile,
                                     const std::string& kernel);
