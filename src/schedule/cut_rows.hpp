@@ -22,7 +22,7 @@ struct CutGroup {
 
 struct CutRows {
   static constexpr int kLanes = 32;
-  static constexpr int kGroupsPerLane = 4;
+  static constexpr int kGroupsPerLane = 6;
   static constexpr int kMostGroups = kLanes * kGroupsPerLane;
 
   std::int32_t groups = 0;  // at most kLanes · kGroupsPerLane; none: there is no such way
