@@ -1,4 +1,4 @@
-// What is measured: products from lists of shapes (CSV), of which four come with the command.
+// What is measured: products from lists of shapes (CSV), of which five come with the command.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Case {
 std::vector<Case> parse_cases(std::string_view csv, const std::string& source, int row_divisor,
                               std::uint64_t seed = 0);
 
-// The list called "cpu", "dense", "grouped" or "last_wave"; empty for any other name.
+// The list called "cpu", "decode", "dense", "grouped" or "last_wave"; empty for any other name.
 std::string_view built_in_shapes(std::string_view name);
 
 }  // namespace tessera::bench
