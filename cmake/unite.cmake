@@ -7,6 +7,8 @@ function(tessera_defined_names out out_opens source)
   file(READ ${source} text)
   # Neither list separators nor brackets survive in CMake's lists.
   string(REGEX REPLACE "[][;]" "=" text "\n${text}")
+  # An attribute before a definition, as the line above leaves it.
+  string(REGEX REPLACE "\n==[a-z]+== " "\n" text "${text}")
   string(REGEX MATCH "\nusing (enum|namespace) " opens "${text}")
   string(REGEX MATCHALL "\n[A-Za-z_][^\n=({]*[ &*][A-Za-z0-9_]+ ?[=({]" found "${text}")
   string(REGEX MATCHALL "\n(struct|class|enum class|enum) [A-Za-z0-9_]+" types "${text}")
