@@ -199,6 +199,41 @@ def groups():
                   for layer, by_rows in speeds.items()])
 
 
+# Sweeps of the schedules with one kernel.
+
+LAST_WAVE_SWEEP = "h200_last_wave"
+
+
+def load_sweep(name):
+    lines = (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    settings, *records = map(json.loads, lines)
+    return settings, records
+
+
+def last_wave():
+    """How many times as fast as our own data_parallel each schedule is, by classes of products."""
+    settings, records = load_sweep(LAST_WAVE_SWEEP)
+    schedules = [name for name in settings["contenders"][1:] if name != "tessera data_parallel"]
+    classes = {}
+    for record in records:
+        plans = {result["name"]: result["seconds"] for result in record["results"]}
+        forced = [result for result in record["results"] if result["name"] != "tessera"]
+        plans["pick"] = min(forced, key=lambda result: result["predicted_seconds"])["seconds"]
+        speeds = [plans["tessera data_parallel"] / plans[name] for name in (*schedules, "pick", "tessera")]
+        waves = record["kind"].split(" and ")[0].replace("1 full waves", "1 full wave")
+        for what in ("all", waves, f"k = {record['groups'][0]['k']}"):
+            classes.setdefault(what, []).append(speeds)
+    order = sorted(classes, key=lambda what: (what == "all", what.startswith("k"),
+                                              int(what.split()[-1]) if what.startswith("k") else 0, what))
+    return (f"{settings['kernel']} on {settings['machine']}; commit {short(settings['commit'])}, "
+            f"{settings['date'][:10]}: [sweep](../bench/results/{LAST_WAVE_SWEEP}.jsonl).\n\n"
+            + table(["", "products", *(name.removeprefix("tessera ") for name in schedules),
+                     "the model's pick of the four", "the planner's choice"],
+                    [[what, len(classes[what]), *(f"{statistics.geometric_mean(column):.2f}"
+                                                  for column in zip(*classes[what]))]
+                     for what in order]))
+
+
 # The CPUs' reports.
 
 def is_cpu_report(report):
@@ -303,7 +338,7 @@ def cpu():
 
 
 BLOCKS = {"gpu setup": gpu_setup, "goals": goals, "by duration": by_duration, "products": products,
-          "other lists": other_lists, "groups": groups, "experts": experts, "cpu": cpu}
+          "other lists": other_lists, "last wave": last_wave, "groups": groups, "experts": experts, "cpu": cpu}
 
 
 def filled(text, page):
