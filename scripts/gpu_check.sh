@@ -108,7 +108,7 @@ if wanted bench; then
   options=()
   [ -n "$cublaslt" ] && options+=(--cublaslt "$cublaslt")
   [ -n "$commit" ] && options+=(--commit "$commit")
-  for list in dense log256 loguniform; do
+  for list in dense decode log256 loguniform; do
     stage "bench_$list" "$bench" "$list" --count "$count" "${options[@]}" --json "$out/bench_$list.json"
     tail -n 1 "$out/bench_$list.log"
   done
