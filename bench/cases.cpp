@@ -163,6 +163,14 @@ std::vector<Case> parse_cases(std::string_view csv, const std::string& source, i
   return CaseParser(source, row_divisor, seed).parse(csv);
 }
 
+std::string built_in_names() {
+  std::string names;
+  for (const BuiltIn& list : kBuiltIn) {
+    names += (names.empty() ? "" : ", ") + std::string(list.name);
+  }
+  return names;
+}
+
 std::string_view built_in_shapes(std::string_view name) {
   for (const BuiltIn& list : kBuiltIn) {
     if (list.name == name) return list.csv;

@@ -1,4 +1,4 @@
-// What is measured: products from lists of shapes (CSV), of which five come with the command.
+// What is measured: products from lists of shapes (CSV), of which some come with the command.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +25,7 @@ std::vector<Case> parse_cases(std::string_view csv, const std::string& source, i
 
 // The list called "cpu", "decode", "dense", "grouped" or "last_wave"; empty for any other name.
 std::string_view built_in_shapes(std::string_view name);
+// All of their names, as "cpu, decode, …".
+std::string built_in_names();
 
 }  // namespace tessera::bench

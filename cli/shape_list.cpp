@@ -15,8 +15,7 @@ std::string shape_list(const std::string& name) {
   std::error_code error;
   if (!std::filesystem::exists(name, error)) {
     throw Error(ErrorCode::io, "list of shapes",
-                "be cpu, decode, dense, grouped, last_wave or an existing CSV file",
-                "'" + name + "'",
+                "be " + bench::built_in_names() + " or an existing CSV file", "'" + name + "'",
                 "choose a listed name, check the path, or draw shapes with log256 or loguniform");
   }
   return read_text_file(name);

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Matrix products on the GPU against cuBLASLt, alternating, with a cold cache.");
   app.add_option("list", options.list,
-                 "dense, decode, last_wave, grouped, log256, loguniform, or a CSV file")
+                 bench::built_in_names() + ", log256, loguniform, or a CSV file")
       ->capture_default_str();
   app.add_option("--count", options.count, "products of a random corpus")->capture_default_str();
   app.add_option("--seed", options.seed, "of a random corpus")->capture_default_str();

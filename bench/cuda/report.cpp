@@ -1,6 +1,5 @@
 // What a benchmark has to say, as JSON for programs and as lines for people.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
