@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <system_error>
 
 #include "bench/provenance.hpp"
 #include "cli/shape.hpp"
+#include "core/names.hpp"
 #include "plan/intensity.hpp"
 #include "tessera/tessera.hpp"
 
@@ -40,15 +39,12 @@ NamedSchedule schedule_from(const std::string& text) {
   const std::size_t bracket = text.find('(');
   NamedSchedule named{schedule_kind_from_name(text.substr(0, bracket)), std::nullopt};
   if (bracket == std::string::npos) return named;
-  int splits = 0;
-  const char* const end = text.data() + text.size() - 1;
-  const auto [stop, fault] = std::from_chars(text.data() + bracket + 1, end, splits);
-  if (fault != std::errc() || stop != end || *end != ')') {
+  named.splits = number_in_brackets(text);
+  if (!named.splits) {
     throw Error(ErrorCode::invalid_argument, "--schedule",
                 "name a schedule, or one with a number of pieces", "'" + text + "'",
                 "write hybrid, or split_k(4)");
   }
-  named.splits = splits;
   return named;
 }
 

@@ -67,6 +67,17 @@ ScheduleKind schedule_kind_from_name(std::string_view name) {
   return value_from_name<&Named<ScheduleKind>::value>("schedule", kScheduleKinds, name);
 }
 
+std::optional<int> number_in_brackets(std::string_view text) {
+  const std::size_t open = text.find('(');
+  if (open == std::string_view::npos) return std::nullopt;
+  const std::string_view argument = text.substr(open + 1);
+  const char* const last = argument.data() + argument.size();
+  int number = 0;
+  const auto [end, error] = std::from_chars(argument.data(), last, number);
+  const bool is_closed = end + 1 == last && *end == ')';
+  return error == std::errc() && is_closed ? std::optional(number) : std::nullopt;
+}
+
 TileOrderChoice tile_order_from_name(std::string_view text) {
   TileOrderChoice choice;
   const std::size_t open = text.find('(');
@@ -74,11 +85,8 @@ TileOrderChoice tile_order_from_name(std::string_view text) {
       value_from_name<&Named<TileOrder>::value>("order", kTileOrders, text.substr(0, open));
   if (open == std::string_view::npos) return choice;
 
-  const std::string_view argument = text.substr(open + 1);
-  const auto [end, error] =
-      std::from_chars(argument.data(), argument.data() + argument.size(), choice.group_m);
-  const bool closed = end + 1 == argument.data() + argument.size() && *end == ')';
-  if (choice.order != TileOrder::swizzle || error != std::errc() || !closed || choice.group_m < 1) {
+  choice.group_m = number_in_brackets(text).value_or(0);
+  if (choice.order != TileOrder::swizzle || choice.group_m < 1) {
     throw Error(ErrorCode::invalid_argument, "order",
                 "be linear, hilbert, swizzle or swizzle(ROWS)", "'" + std::string(text) + "'",
                 "give a positive number of rows, as in swizzle(8)");

@@ -1,6 +1,8 @@
-// Looking a value up by its name in a table of rows with a `name`, with one form of error for all.
+// Looking a value up by its name in a table of rows with a `name`, with one form of error for all,
+// and the number that may stand behind a name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,5 +30,8 @@ std::string_view name_from_value(const Table& table, Wanted wanted) {
   }
   return "?";
 }
+
+// 4 in "swizzle(4)"; nothing where no number, or more than it, stands in brackets at the end.
+std::optional<int> number_in_brackets(std::string_view text);
 
 }  // namespace tessera
