@@ -3,7 +3,6 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "cpu/nearest_cache.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::bench {
@@ -69,24 +69,13 @@ using Reader = void (*)(const std::byte* begin, std::size_t bytes);
 constexpr Reader kReaders[] = {read_all<1>, read_all<4>, read_all<8>, read_all<16>};
 constexpr std::size_t kMostStreams = 16;
 
-constexpr std::size_t kSetBytes = 4096;  // the nearest cache's sets repeat
-
-int nearest_cache_ways() {
-#ifdef _SC_LEVEL1_DCACHE_ASSOC
-  const long ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
-#else
-  const long ways = 0;
-#endif
-  return ways > 1 ? static_cast<int>(ways) : 8;
-}
-
 // The median of a few samples, seconds a load in a ring of lines of one set.
 double seconds_in_ring(std::byte* memory, int lines) {
   constexpr int kSamples = 101;
   constexpr int kLoads = 4000;
   for (int i = 0; i < lines; ++i) {
-    void* const next = memory + static_cast<std::size_t>((i + 1) % lines) * kSetBytes;
-    std::memcpy(memory + static_cast<std::size_t>(i) * kSetBytes, &next, sizeof next);
+    void* const next = memory + static_cast<std::size_t>((i + 1) % lines) * cpu::kNearestSetBytes;
+    std::memcpy(memory + static_cast<std::size_t>(i) * cpu::kNearestSetBytes, &next, sizeof next);
   }
   std::vector<double> samples;
   void* volatile at = memory;
@@ -180,9 +169,10 @@ double measure_ping_pong() {
 
 double measure_crowding() {
   double most = 1;
-  const int ways = nearest_cache_ways();
+  // Half a set has a line.
+  const int ways = std::max(2, cpu::nearest_cache_ways());
   std::thread prober([&] {
-    std::vector<std::byte> memory(static_cast<std::size_t>(ways + 1) * kSetBytes);
+    std::vector<std::byte> memory(static_cast<std::size_t>(ways + 1) * cpu::kNearestSetBytes);
     const auto misplaced = reinterpret_cast<std::uintptr_t>(memory.data()) % kLine;
     std::byte* const begin = memory.data() + (misplaced > 0 ? kLine - misplaced : 0);
     for (const int cpu : allowed_cpus()) {

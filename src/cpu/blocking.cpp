@@ -1,11 +1,10 @@
 #include "cpu/blocking.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 
 #include "cpu/cache_line.hpp"
+#include "cpu/nearest_cache.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -81,27 +80,15 @@ bool keeps_rows_of_a(const Product& product) {
          (!is_grouped || (whole_groups && !product.b_in_place));
 }
 
-// Lines in a set of the nearest data cache; eight where the system does not say. Bits do not depend
-// on it.
-int nearest_cache_ways() {
-  static const long ways = [] {
-#ifdef _SC_LEVEL1_DCACHE_ASSOC
-    return sysconf(_SC_LEVEL1_DCACHE_ASSOC);
-#else
-    return 0L;
-#endif
-  }();
-  return ways > 0 ? static_cast<int>(ways) : 8;
-}
-
 // Whether so many rows of A find room side by side in the nearest cache, where they stay while k
 // runs along a line of each: its sets repeat every 4 KB. A quarter of a set's ways is left to the
 // lines of B that pass by, and to whoever shares the core: while another guest of the machine was
 // on the other hardware thread, lines that took all twelve ways of a set on a Zen 5 drove each
-// other out, and 128×128×32768 took 1.7 times as long (docs/performance.md).
+// other out, and 128×128×32768 took 1.7 times as long (docs/performance.md). Bits do not depend on
+// it.
 bool rows_keep_apart(const Product& product, int rows) {
   const ConstMatrixView& a = product.a;
-  constexpr std::int64_t kSetBytes = 4096;
+  constexpr auto kSetBytes = static_cast<std::int64_t>(kNearestSetBytes);
   const int most_in_set = nearest_cache_ways() * 3 / 4;
   std::array<int, kSetBytes / kCacheLine> in_set = {};
   for (std::int64_t row = 0; row < rows; ++row) {
