@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/catalogue.hpp"
+#include "core/sm90_tiles.hpp"
 #include "cuda/check.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"
@@ -144,7 +145,8 @@ class SharedMaps {
                  .stride = along_k ? rule.col_stride : rule.row_stride,
                  .box_inner = tile.box_inner(),
                  .box_outer = tile.box_outer(),
-                 .swizzle_bytes = tile.swizzle_bytes()};
+                 .swizzle_bytes = tile.swizzle_bytes(),
+                 .may_fetch_pairs = may_fetch_pairs()};
     const std::int64_t stride = lines.map.stride;
     const bool is_even = stride > 0 && rule.group_stride >= 0 && rule.group_stride % stride == 0;
     lines.of_group = is_even ? rule.group_stride / stride : -1;
@@ -163,7 +165,13 @@ class SharedMaps {
             .stride = groups_.a.row_stride,
             .box_inner = tile.box_inner(),
             .box_outer = tile.box_outer(),
-            .swizzle_bytes = tile.swizzle_bytes()};
+            .swizzle_bytes = tile.swizzle_bytes(),
+            .may_fetch_pairs = may_fetch_pairs()};
+  }
+
+  // A gain for the widest tiles, a loss for the others (docs/grouped.md).
+  bool may_fetch_pairs() const {
+    return launch_.config.block == kSm90Block128x256 && !launch_.config.is_gated;
   }
 
   bool is_possible(const StackedLines& weights, const TensorMapRequest& rows,

@@ -21,6 +21,8 @@ struct TensorMapRequest {
   int box_inner = 0;
   int box_outer = 0;
   int swizzle_bytes = 128;
+  // The cache fetches 256 bytes at a time instead of 128, where all lines begin at multiples.
+  bool may_fetch_pairs = false;
 };
 
 // Throws Error(invalid_argument) that names `operand` where TMA cannot describe the matrix, and
