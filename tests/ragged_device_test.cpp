@@ -148,7 +148,7 @@ TEST(RaggedDevice, RowsChooseTheTile) {
     EXPECT_TRUE(plan.reason.starts_with("layers of experts with about ")) << plan.reason;
     return plan.kernel;
   };
-  EXPECT_EQ(kernel_for(4096, 7168), "sm90_bf16_128x128x64_turns_swapped_1x2");
+  EXPECT_EQ(kernel_for(4096, 7168), "sm90_bf16_256x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(1024, 7168), "sm90_bf16_256x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(256, 2048), "sm90_bf16_128x128x64_turns_swapped_1x2");
   EXPECT_EQ(kernel_for(128, 7168), "sm90_bf16_192x128x64_swapped_1x2");

@@ -51,19 +51,23 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   constexpr std::int64_t kFewRows = 32;
   constexpr std::int64_t kManyRows = 96;
   constexpr std::int64_t kMostRows = 192;
-  constexpr std::int64_t kTurnsRows = 2048;
+  constexpr std::int64_t kFullRows = 2048;
   constexpr std::int64_t kShortK = 1024;
   constexpr std::int64_t kTurnsK = 2048;
   constexpr std::int64_t kLongK = 4096;
+  constexpr std::int64_t kBandK = 8192;
+  constexpr std::int64_t kManyTiles = 32;  // for each worker
   const auto [mean, k] = layer_of(problem);
 
   // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
   // stream past few rows want many of their bytes on the way: narrow tiles have the most stages.
   // With a short k a tile is soon done, and many narrow ones cost more than wide ones. Where its
-  // end takes a share of its time, or the power limit lowers the clock, tiles are taken in turns. A
-  // pair of tiles of weights shares nothing but the rows: few are no gain.
-  const bool in_turns =
-      mean >= kTurnsRows || (mean >= kMostRows && k <= (cuts_rows ? kTurnsK : kShortK));
+  // end takes a share of its time, tiles are taken in turns; elsewhere wide ones move fewer bytes,
+  // and at the power limit those are time. A pair of tiles of weights shares nothing but the rows:
+  // few are no gain.
+  const bool is_full = mean >= kFullRows;
+  const std::int64_t turns_k = is_full ? kLongK : cuts_rows ? kTurnsK : kShortK;
+  const bool in_turns = mean >= kMostRows && k <= turns_k;
   const KernelEntry* const kernel =
       find_kernel("sm90_" + std::string(name_of(problem.types.a)) +
                   (in_turns            ? "_128x128x64_turns_swapped_1x2"
@@ -82,12 +86,17 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   LayerChoice choice{kernel, std::nullopt, std::nullopt};
   // So few tiles that their k has to be shared out: the model's choice.
   if (tiles_of_128(problem) < machine.workers / 2) return choice;
-  // Where a tile takes long, so do the last ones that leave workers idle: they are shared out
-  // (make_claimed_partition).
-  choice.schedule =
-      mean >= kMostRows && k >= kLongK ? ScheduleKind::hybrid : ScheduleKind::data_parallel;
-  // Tokens of a few weights' tiles one after another: those are read from memory once.
-  choice.order = TileOrderChoice{TileOrder::swizzle, 4};
+  // Where a tile takes long, so do the last ones that leave workers idle: unless many go before,
+  // they are shared out (make_claimed_partition).
+  const bool has_long_end =
+      mean >= kMostRows && k >= kLongK && tiles_of_128(problem) < kManyTiles * machine.workers;
+  choice.schedule = has_long_end ? ScheduleKind::hybrid : ScheduleKind::data_parallel;
+  // Tokens of a few weights' tiles one after another: those are read from memory once. Tokens are
+  // read once for each such band, unless all of a group's stay in the cache; beside those with a
+  // short k there is room for a narrow band alone, and few bands suit those that do not stay.
+  int band = in_turns ? 1 : 4;
+  if (is_full && k <= kBandK) band = k <= kTurnsK ? 2 : 8;
+  choice.order = TileOrderChoice{TileOrder::swizzle, band};
   return choice;
 }
 
