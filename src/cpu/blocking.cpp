@@ -134,7 +134,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t fitting = l2 / (product.b_in_place ? 2 : 4) / (depth * code.packed_size_a);
   const std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : fitting;
   const std::int64_t rows = product.block_rows();
-  blocking.rows = std::max<std::int64_t>(code.mr, std::min(wanted, rows) / code.mr * code.mr);
+  blocking.rows = std::max<std::int64_t>(code.mr, wanted / code.mr * code.mr);
   // Nearly equal pieces, so that no sliver is left at the end.
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
   blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), code.mr);
