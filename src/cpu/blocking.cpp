@@ -38,25 +38,6 @@ std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return (value + to - 1) / to * to;
 }
 
-// A large B read in place comes in as a few long rows side by side, which the processor's
-// prefetching follows, while the sums of C's few rows wait in the nearest cache: so many k at a
-// time. n = k = 4096, f32, Zen 4, 2026-11: m = 1 10.5 GFLOP/s (all of k at once: 4.6), 4 37 (19),
-// 16 67 (44). With more rows the strips are reused enough. A second strip finds B in the nearest
-// cache, and so has time for the sums of deeper pieces alone; where rows are interleaved there is
-// more to do for each of them. Zen 5, microseconds with 16, 64, 128 and 256: f32 m = 12 3320, 3570,
-// 3510, 3280 and m = 16 4910, 4400, 4480, 4750, f64 10410, 8410, 8640, 8660; bf16 m = 8 1150, 1240,
-// 1310, 1410 and m = 12 2010, 1500, 1440, 1490, i8 1770, 1300, 1240, 1250. A B whose blocks are one
-// piece of memory comes in as one stream anyway: 4×96×16384 105 GFLOP/s with all of a block at a
-// time, and 57 with 8 (Zen 4).
-std::int64_t streamed_depth(std::int64_t rows, const KernelCode& code) {
-  constexpr std::int64_t kWhole = std::int64_t{1} << 40;
-  if (rows <= code.stream_rows) return code.stream_steps;
-  if (rows <= 4) return 8;
-  if (code.interleaves && rows <= 16) return rows <= 8 ? 64 : 256;
-  if (rows <= 16) return rows <= code.mr ? 16 : 64;
-  return kWhole;
-}
-
 // Whether a block of B in place is most of its rows, so that it lies in one piece of memory, and
 // two such pieces leave room in L2.
 bool is_one_piece(const Product& product, std::int64_t l2) {
@@ -80,22 +61,54 @@ bool keeps_rows_of_a(const Product& product) {
          (!is_grouped || (whole_groups && !product.b_in_place));
 }
 
-// Whether so many rows of A find room side by side in the nearest cache, where they stay while k
-// runs along a line of each: its sets repeat every 4 KB. A quarter of a set's ways is left to the
-// lines of B that pass by, and to whoever shares the core: while another guest of the machine was
-// on the other hardware thread, lines that took all twelve ways of a set on a Zen 5 drove each
-// other out, and 128×128×32768 took 1.7 times as long (docs/performance.md). Bits do not depend on
-// it.
-bool rows_keep_apart(const Product& product, int rows) {
-  const ConstMatrixView& a = product.a;
+// Whether at most `most` of so many rows start in the same set of the nearest cache: its sets
+// repeat every 4 KB.
+bool rows_keep_apart(const ConstMatrixView& view, std::int64_t rows, int most) {
   constexpr auto kSetBytes = static_cast<std::int64_t>(kNearestSetBytes);
-  const int most_in_set = nearest_cache_ways() * 3 / 4;
   std::array<int, kSetBytes / kCacheLine> in_set = {};
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t offset = row * a.row_stride * size_of(a.type) & (kSetBytes - 1);
-    if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > most_in_set) return false;
+    const std::int64_t offset = row * view.row_stride * size_of(view.type) & (kSetBytes - 1);
+    if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > most) return false;
   }
   return true;
+}
+
+// A large B read in place comes in as rows side by side, which the processor's prefetching follows,
+// while the sums of C's few rows wait in the nearest cache: so many k at a time. The deeper the
+// fewer times the sums are read and written, as long as the rows' lines keep apart in that cache,
+// whose sets have 8 ways or more. Zen 5, one thread, 2026-11, microseconds with 8, 16, 64, 128 and
+// 256 of k: rows of 4160 elements, k = 4096: i8 m = 4 1180, 803, 562, 519, 513, bf16 1271, 888,
+// 933, 760, 813, f32 2415, 2606, 2462, 2254, 1990 (12×5648×610 in f32 with 64, 128 and 256 406,
+// 440, 382, f64 830, 904, 827); of 4096 elements, which do not keep apart: 958, 895, 1077, 1061,
+// 1070; 1241, 1050, 1580, 1562, 1503; 2274, 3041, 2761, 2935, 2972. There f32 with m = 8 takes 2070
+// with 16 and 3190 with 64, m = 12 3110 and 2890, f64 5420 and 5640, 7130 and 6040, f32 with m = 16
+// 3500 with 64, 3640 with 128 and 4040 with 256; where rows are interleaved there is more to do for
+// each of them: with 16, 64 and 256 bf16 m = 8 1150, 1240, 1410 and m = 12 2010, 1500, 1490, i8
+// 1770, 1300, 1250. A B whose blocks are one piece of memory comes in as one stream anyway:
+// 4×96×16384 105 GFLOP/s with all of a block at a time, and 57 with 8 (Zen 4).
+std::int64_t streamed_depth(const Product& product) {
+  constexpr std::int64_t kWhole = std::int64_t{1} << 40;
+  constexpr std::int64_t kDeep = 256;
+  constexpr int kWays = 8;
+  const KernelCode& code = *product.code;
+  const std::int64_t rows = product.block_rows();
+  if (rows <= code.stream_rows) return code.stream_steps;
+  if (rows > 16) return kWhole;
+  const std::int64_t shallow = rows <= 4 ? std::max(8, 4 * code.depth_step)
+                                         : (rows <= 8 ? 16 : 64) * (code.interleaves ? 4 : 1);
+  for (std::int64_t depth = kDeep; depth > shallow; depth /= 2) {
+    if (rows_keep_apart(product.b, depth, kWays)) return depth;
+  }
+  return shallow;
+}
+
+// Whether so many rows of A find room side by side in the nearest cache, where they stay while k
+// runs along a line of each. A quarter of a set's ways is left to the lines of B that pass by, and
+// to whoever shares the core: while another guest of the machine was on the other hardware thread,
+// lines that took all twelve ways of a set on a Zen 5 drove each other out, and 128×128×32768 took
+// 1.7 times as long (docs/performance.md). Bits do not depend on it.
+bool keeps_apart(const Product& product, int rows) {
+  return rows_keep_apart(product.a, rows, nearest_cache_ways() * 3 / 4);
 }
 
 }  // namespace
@@ -107,7 +120,7 @@ std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
   const std::int64_t l2 = second_level_cache(plan);
   const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
   const bool streams = b_bytes > l2 && !is_one_piece(product, l2);
-  return streams ? std::min(depth, streamed_depth(product.block_rows(), code)) : depth;
+  return streams ? std::min(depth, streamed_depth(product)) : depth;
 }
 
 // Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536
@@ -119,9 +132,9 @@ int rows_in_place(const Product& product) {
   const KernelCode& code = *product.code;
   if (product.a_in_place) return code.mr;
   if (!keeps_rows_of_a(product)) return 0;
-  if (rows_keep_apart(product, code.mr)) return code.mr;
+  if (keeps_apart(product, code.mr)) return code.mr;
   const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
-  return copies_for_few && rows_keep_apart(product, code.few_rows) ? code.few_rows : 0;
+  return copies_for_few && keeps_apart(product, code.few_rows) ? code.few_rows : 0;
 }
 
 Blocking blocking_of(const Launch& launch, const Product& product) {

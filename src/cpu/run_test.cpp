@@ -232,13 +232,16 @@ TEST_P(Kernels, OneRowAndOneColumn) {
 }
 
 // B in place as streams: every number of rows side by side, pieces of B's rows and what is left of
-// them, steps of k and what is left of those, and an epilogue over all of it.
+// them, rows that keep apart in the nearest cache or not, steps of k and what is left of those, and
+// an epilogue over all of it.
 TEST_P(Kernels, StreamsOfB) {
   std::uint64_t seed = 3500;
-  for (std::int64_t m = 1; m <= 9; ++m) {
-    for (const std::int64_t n : {31, 520, 1100}) {
-      for (const std::int64_t k : {3, 4, 70}) {
-        Plan plan = plan_for(kernel(), types_of(kernel(), true), {m, n, k}, {m + 3, n + 3, 33}, {});
+  for (const std::int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13}) {
+    for (const std::int64_t n : {31, 520, 1024, 1100}) {
+      for (const std::int64_t k : {3, 4, 70, 310}) {
+        const std::int64_t block_k = k < 100 ? 33 : 160;
+        Plan plan =
+            plan_for(kernel(), types_of(kernel(), true), {m, n, k}, {m + 3, n + 3, block_k}, {});
         plan.tile.b_in_place = true;
         plan.tile.a_in_place = m % 2 == 0;
         plan.machine.scratchpad_bytes = 1024;

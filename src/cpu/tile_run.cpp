@@ -176,15 +176,15 @@ BlockOperand TileRunner::block_of_b(const TileExtent& tile, std::int64_t iterati
 // the next k-block, and while B is read for the first time its next columns. Fetching the panels
 // that these will be packed to as well brings nothing (Zen 4, 2026-11: seven products of three
 // types within 2 % either way).
-void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
+void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t k,
                             std::int64_t row, std::int64_t col, bool reads_b) {
-  const std::int64_t block = product_.specs.a.block_cols;
+  const std::int64_t block = std::min(product_.specs.a.block_cols, blocking_.step);
   const std::int64_t next_row = row + blocking_.rows;
   const std::int64_t next_col = col + blocking_.cols;
   const bool is_last_row = next_row >= tile.rows;
-  const std::int64_t k = iteration * block;
   const std::int64_t next_k = k + block;
-  const bool is_last_k = iteration + 1 >= item.k_end;
+  const std::int64_t end_k = std::min(item.k_end * product_.specs.a.block_cols, product_.depth());
+  const bool is_last_k = next_k >= end_k;
   const auto depth_at = [&](std::int64_t at) { return std::min(block, product_.depth() - at); };
   const auto rows_at = [&](std::int64_t at) { return std::min(blocking_.rows, tile.rows - at); };
   const auto cols_at = [&](std::int64_t at) { return std::min(blocking_.cols, tile.cols - at); };
@@ -234,7 +234,8 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const std::int64_t sum_size = size_of(product_.code->accumulator);
   const Held wanted_b{item.group, tile.col, iteration, 0};
   const bool b_is_held = blocking_.keeps_b && held_b_ == wanted_b;
-  const bool looks_ahead = depth > 0 && depth <= blocking_.step && !product_.is_dots;
+  const bool is_one_step = depth <= blocking_.step;
+  const bool looks_ahead = depth > 0 && (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
   if (depth > 0 && !product_.b_in_place) held_b_ = blocking_.keeps_b ? wanted_b : Held{};
 
@@ -254,7 +255,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         if (sum != nullptr) task.sum = sum + (row * task.sum_stride + col) * sum_size;
         const Finish block_finish = sub_block(finish, row, col);
         task.finish = finishes_now ? &block_finish : nullptr;
-        if (looks_ahead) look_ahead(item, tile, iteration, row, col, row == 0 && !b_is_held);
+        if (looks_ahead) look_ahead(item, tile, k + from, row, col, row == 0 && !b_is_held);
         product_.code->multiply(task);
       }
     }

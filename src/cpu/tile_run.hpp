@@ -43,8 +43,8 @@ class TileRunner {
                           bool is_held);
   void copy_rows(const ConstMatrixView& a, std::int64_t row, std::int64_t col, std::int64_t rows,
                  std::int64_t depth);
-  void look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
-                  std::int64_t row, std::int64_t col, bool reads_b);
+  void look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t k, std::int64_t row,
+                  std::int64_t col, bool reads_b);
   Finish finish_of(const TileExtent& tile, bool scaled) const;
   void fix_up(const WorkItem& item, const TileExtent& tile);
   unsigned char* slot(const WorkItem& item, std::int32_t peer) const;
