@@ -18,15 +18,21 @@ constexpr double kExposedAccumulation = 0.3;
 // Packing what lies in L2 takes this share of the time of packing from memory, where lines are
 // fetched ahead. Zen 4: 20 against 45 ps/byte, 2026-11.
 constexpr double kPackingFromL2 = 0.45;
+// The same of B in bytes, four of which become a unit, and whose columns are added up: Zen 5, 24 to
+// 35 ps/byte, 2026-11.
+constexpr double kPackingBytesFromL2 = 0.7;
 
 // Rows of A that lie along k are not transposed, but copied or read in place (cpu/tile_run.hpp);
 // the narrow register tiles of AVX2, which transpose them, take the same here.
 constexpr double kCopyingRows = 0.5;
 
 // A byte of B read in place against one packed from memory: the first strip of rows waits for it,
-// however few rows there are, and each further strip misses some TLB entries, but where whole rows
-// are read, which are fetched ahead. Zen 4, n = k = 4096, 2026-11: 36 and 4.5 against 45 ps/byte.
+// and each further strip misses some TLB entries, but where whole rows are read, which are fetched
+// ahead. Zen 4, n = k = 4096, 2026-11: 36 and 4.5 against 45 ps/byte. Up to 16 rows of C wait less:
+// Zen 5, B in the last cache, 6 to 9 ps/byte in f32, f64 and bf16.
 constexpr double kFirstInPlace = 0.8;
+constexpr double kStreamedInPlace = 0.17;
+constexpr double kStreamedRows = 16;
 constexpr double kAgainInPlace = 0.00375;  // times an element's bytes
 constexpr double kWholeRowsInPlace = 0.5;
 
@@ -37,7 +43,6 @@ constexpr double kWholeRowsInPlace = 0.5;
 constexpr double kRowOfBCut = 200e-9;
 constexpr double kRowOfCCut = 120e-9;
 constexpr double kRowOfCHidden = 0.2;
-constexpr double kStreamedRows = 16;
 constexpr int kCacheLine = 64;
 
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
@@ -116,26 +121,32 @@ double share_beyond_l2(const Machine& machine, double footprint) {
                   1 - static_cast<double>(machine.scratchpad_bytes) / std::max(footprint, 1.0));
 }
 
-// Seconds to read B where it lies, beyond what packed panels take.
-double reading_in_place(const Block& block, const Machine& machine, int mr, double footprint) {
+// Seconds to read B where it lies, beyond what packed panels take. To interleave rows in registers
+// takes for each element what packing from L2 takes for a byte, wherever they come from: Zen 5, one
+// thread, 2026-11, 20 to 27 ps with 8-bit integers, 9 to 18 with bf16.
+double reading_in_place(const Block& block, const Machine& machine, int mr, double footprint,
+                        bool interleaves) {
   const double bytes = block.depth * block.cols * block.b_size;
   const double strips = std::ceil(block.rows / mr);
   const bool is_fetched_ahead =
       block.is_wide && 3 * bytes <= static_cast<double>(machine.scratchpad_bytes);
-  const double share = is_fetched_ahead
-                           ? kWholeRowsInPlace
-                           : kFirstInPlace + kAgainInPlace * block.b_size * (strips - 1);
-  return share * share_beyond_l2(machine, footprint) * bytes * machine.cost.pack_seconds_per_byte;
+  const double first = block.rows <= kStreamedRows ? kStreamedInPlace : kFirstInPlace;
+  const double share =
+      is_fetched_ahead ? kWholeRowsInPlace : first + kAgainInPlace * block.b_size * (strips - 1);
+  const double interleaving = interleaves ? kPackingFromL2 / block.b_size : 0;
+  return std::max(share * share_beyond_l2(machine, footprint), interleaving) * bytes *
+         machine.cost.pack_seconds_per_byte;
 }
 
 double packing(const Block& block, const Machine& machine, double footprint, bool copies_a) {
-  const double per_byte =
-      machine.cost.pack_seconds_per_byte *
-      (kPackingFromL2 + (1 - kPackingFromL2) * share_beyond_l2(machine, footprint));
+  const double beyond = share_beyond_l2(machine, footprint);
   const double a_share = block.a_in_place ? 0 : copies_a && block.a_lies_along_k ? kCopyingRows : 1;
   const double a_bytes = a_share * block.rows * block.depth * block.a_size;
   const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
-  return (a_bytes + b_bytes) * per_byte;
+  const double b_from_l2 = block.b_size == 1 ? kPackingBytesFromL2 : kPackingFromL2;
+  return (a_bytes * std::lerp(kPackingFromL2, 1, beyond) +
+          b_bytes * std::lerp(b_from_l2, 1, beyond)) *
+         machine.cost.pack_seconds_per_byte;
 }
 
 // The power limit lowers the clock in the course of tens of microseconds, and the less the fewer
@@ -347,8 +358,11 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool copies_a =
       kernel != nullptr && (kernel->reads_in_place || (kernel->interleaves && !block.b_in_place));
   time.packing = packing(block, machine, footprint, copies_a);
-  if (block.b_in_place)
-    time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint);
+  if (block.b_in_place) {
+    // With both in place along k, nothing is.
+    const bool interleaves = kernel != nullptr && kernel->interleaves && !block.a_in_place;
+    time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint, interleaves);
+  }
   if (block.cuts_rows && machine.workers > 1) {
     if (block.rows <= kStreamedRows) {
       time.packing += kRowOfBCut * share_beyond_l2(machine, footprint) * block.depth;
