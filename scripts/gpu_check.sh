@@ -9,8 +9,8 @@ set -uo pipefail
 usage="usage: scripts/gpu_check.sh [options] OUTPUT_FOLDER
   --build DIR       build folder, configured and built if needed (default build/gpu)
   --no-build        take the programs as they are
-  --bin DIR         folder that holds tessera_cuda_tests, tessera_cuda_bench and tessera
-                    (implies --no-build)
+  --bin DIR         folder that holds tessera_cuda_tests, tessera_cuda_bench and tessera, and
+                    tessera_cuda_tests_racecheck for that tool (implies --no-build)
   --cublaslt FILE   libcublasLt.so to compare with (default: found in the usual places)
   --count N         products per random corpus (default 300)
   --commit TEXT     what the reports say was measured (default: the programs' own)
@@ -114,12 +114,31 @@ if wanted bench; then
   done
 fi
 
+# racecheck follows barriers only for threads that arrive themselves: tests with kernels built so.
+racecheck_tests() {
+  if [ -x "$bin/tessera_cuda_tests_racecheck" ]; then
+    echo "$bin/tessera_cuda_tests_racecheck"
+  elif [ $compile = yes ] &&
+    cmake -S "$root" -B "$build-racecheck" -DCMAKE_BUILD_TYPE=Release -DTESSERA_CUDA=ON \
+      -DTESSERA_EVERY_LANE_ARRIVES=ON >"$out/racecheck_build.log" 2>&1 &&
+    cmake --build "$build-racecheck" --parallel "$(nproc)" --target tessera_cuda_tests \
+      >>"$out/racecheck_build.log" 2>&1; then
+    echo "$build-racecheck/tests/cuda/tessera_cuda_tests"
+  fi
+}
+sanitize() {
+  stage "sanitizer_$1" compute-sanitizer --tool "$1" --error-exitcode 1 \
+    "$2" --gtest_filter='*Sanitizer*' --gtest_brief=1
+}
 if wanted sanitizer; then
   if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck synccheck initcheck; do
-      stage "sanitizer_$tool" compute-sanitizer --tool "$tool" --error-exitcode 1 \
-        "$tests" --gtest_filter='*Sanitizer*' --gtest_brief=1
-    done
+    for tool in memcheck synccheck initcheck; do sanitize $tool "$tests"; done
+    of_races=$(racecheck_tests)
+    if [ -n "$of_races" ]; then
+      sanitize racecheck "$of_races"
+    else
+      echo "gpu_check: racecheck: left out, it needs tests built with TESSERA_EVERY_LANE_ARRIVES"
+    fi
   else
     echo "gpu_check: compute-sanitizer is not installed; its checks were left out"
     failed="$failed sanitizer"

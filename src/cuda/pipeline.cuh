@@ -82,6 +82,15 @@ struct PassedItems {
   std::uint32_t stages;
 };
 
+// A warp of the multipliers lets go of an item by one lane's arrival. compute-sanitizer's racecheck
+// follows a barrier only for threads that arrive themselves, so that a build for it has all lanes
+// arrive, and spills registers where there are most sums.
+#ifdef TESSERA_EVERY_LANE_ARRIVES
+inline constexpr int kArrivalsOfWarp = 32;
+#else
+inline constexpr int kArrivalsOfWarp = 1;
+#endif
+
 // Announced in place of a WorkItem when there is no more work.
 inline constexpr std::int32_t kNoPeers = 0;
 
@@ -139,7 +148,8 @@ struct SharedStorage {
 #pragma unroll
       for (int s = 0; s < kDispatchDepth; ++s) {
         ::cuda::ptx::mbarrier_init(&item_full[s], 1);
-        ::cuda::ptx::mbarrier_init(&item_empty[s], kLoaders + kConfig.warps() + recorders);
+        ::cuda::ptx::mbarrier_init(&item_empty[s],
+                                   kLoaders + kConfig.warps() * kArrivalsOfWarp + recorders);
       }
     }
     if constexpr (kConfig.is_grouped) {
@@ -221,7 +231,7 @@ class AnnouncedItems {
     __device__ const WorkItem& operator*() const { return shared_.items[at().slot]; }
     __device__ Iterator& operator++() {
       __syncwarp();
-      if (threadIdx.x % 32 == 0) arrive(shared_.item_empty[at().slot]);
+      if (threadIdx.x % 32 < kArrivalsOfWarp) arrive(shared_.item_empty[at().slot]);
       const PassedItems before = kept();
       keep({before.items + 1, before.stages});
       wait_until_full(shared_.item_full, at());
