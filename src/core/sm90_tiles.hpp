@@ -1,6 +1,8 @@
 // The block shapes of the Hopper kernels, read by the catalogue and by the files that compile them.
 #pragma once
 
+#include <algorithm>
+
 #include "tessera/tile_config.hpp"
 
 namespace tessera {
@@ -16,6 +18,11 @@ struct Sm90Block {
   int cols = 0;
   int stages = 0;
   bool in_turns = false;
+
+  constexpr int sums_per_thread() const { return in_turns ? cols : cols / 2; }
+  // From so many peers of a tile on they meet to add it up (schedule/fixup_meeting.hpp). Of fewer
+  // the last to arrive adds the others' partials, in less code: H200, 2026-11.
+  constexpr int meets_from() const { return std::max(4, 384 / sums_per_thread()); }
 
   constexpr bool operator==(const Sm90Block&) const = default;
 };

@@ -12,6 +12,7 @@
 #include "cuda/launch_trace.hpp"
 #include "cuda/operand_copies.hpp"
 #include "cuda/sm90_launch.hpp"
+#include "schedule/fixup_meeting.hpp"
 #include "schedule/partition_of.hpp"
 #include "tessera/error.hpp"
 
@@ -180,6 +181,8 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   if (products.size() == 1) {
     const Sm90Task task = make_task(launch, products[0], problem.alpha, store_by_tma);
     header.units = unit_items(space, header.partition);
+    header.peers_meet = has_one_piece_each(partition, space.tiles) &&
+                        partition.splits >= launch.config.block.meets_from();
     header.last_row = last_start(products[0].c.rows, launch.config.block.rows);
     header.last_col = last_start(products[0].c.cols, launch.config.block.cols);
     header.extent = space.groups[0];

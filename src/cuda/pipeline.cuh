@@ -11,6 +11,7 @@
 #include "cuda/ptx/thread_in_block.cuh"
 #include "cuda/sm90_arguments.hpp"
 #include "cuda/sm90_config.hpp"
+#include "schedule/fixup_meeting.hpp"
 #include "schedule/work_item.hpp"
 
 namespace tessera::cuda {
@@ -109,6 +110,7 @@ struct SharedStorage {
   WorkItem items[kDispatchDepth];
   GroupView views[kHasViews ? kDispatchDepth : 1];
   CutGroup cut_groups[kConfig.is_grouped ? CutRows::kMostGroups + 1 : 1];  // the dispatcher's
+  FixupSeat seats[kConfig.is_plain ? kConfig.warpgroups() : 1];            // where peers meet
   PassedItems passed[kCountsHere ? kConfig.warps() : 1];  // by each warp of the multipliers
   Barrier stage_full[kStages];
   Barrier stage_empty[kStages];

@@ -71,6 +71,7 @@ struct Sm90Header {
   bool multiplies = true;           // of a single product, as in Sm90Task
 
   bool store_by_tma = false;
+  bool peers_meet = false;        // of a plain product's tiles (schedule/fixup_meeting.hpp)
   bool stores_dense_rows = true;  // how C lies where it leaves by TMA, for all products
   std::int32_t group_count = 0;
   std::int64_t tiles = 0;

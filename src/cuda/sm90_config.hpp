@@ -110,7 +110,7 @@ struct Sm90Config {
   // Warpgroups that share a tile, and the strips of 64 rows that each has of it.
   constexpr int sharers() const { return block.in_turns ? 1 : warpgroups(); }
   constexpr int strips() const { return block.rows / kWarpgroupRows / sharers(); }
-  constexpr int sums_per_thread() const { return strips() * block.cols / 2; }
+  constexpr int sums_per_thread() const { return block.sums_per_thread(); }
   constexpr int threads() const { return (warpgroups() + 1) * kWarpgroupThreads; }
 
   constexpr OperandTile a() const {

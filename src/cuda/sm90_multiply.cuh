@@ -17,6 +17,7 @@
 #include "cuda/ptx/wgmma.cuh"
 #include "cuda/sm90_block.cuh"
 #include "cuda/sm90_epilogue.cuh"
+#include "cuda/sm90_meeting.cuh"
 #include "cuda/sm90_store_lines.cuh"
 
 namespace tessera::cuda {
@@ -49,6 +50,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   constexpr bool kIsGrouped = kConfig.is_grouped;
   constexpr bool kIsPlain = kConfig.is_plain;
   constexpr bool kIsWhole = kWay != WayToC::any;
+  constexpr bool kMeets = kIsPlain && !kIsWhole;
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kConfig.sums_per_thread() <= 64 ? 16 : 4;
@@ -245,6 +247,35 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     }
   };
 
+  // The fix-up of a tile whose peers meet, up to C: the worker's only item.
+  constexpr int kPieces = kConfig.sums_per_thread() / FixupPiece<float>::kValues;  // of a thread
+  const auto publish_sums = [&](const WorkItem& item) {
+    auto* const slot = static_cast<FixupPiece<float>*>(own_fixup_space().slots) +
+                       item.slot(item.peer) * (kPieces * kWarpgroupThreads);
+    publish(slot + ptx::thread_in_block() % kWarpgroupThreads, sums);
+    any_of_warpgroup(false);
+  };
+  const auto finish_together = [&](const WorkItem& item) {
+    const WarpTile tile = tile_of(item);
+    const bool is_first = tile.warp == 0 && tile.lane == 0;
+    FixupSeat& seat = shared.seats[ptx::thread_in_block() / kWarpgroupThreads];
+    if (is_first) seat = meet(own_fixup_space().counters + item.counter, item.peers);
+    any_of_warpgroup(false);
+    const auto store = [&](int piece, const FixupPiece<float>& sums_of_piece) {
+      constexpr int kPiecesOfStrip = kColumns / 8;
+      const int strip = piece % kPieces / kPiecesOfStrip;
+      const int row = (piece / kPieces - tile.warp) * kWarpRows;
+      store_piece<kConfig.input>(sums_of_piece, alpha_of_product(), header.operands,
+                                 tile.row + strip * kWarpgroupRows + row,
+                                 tile.col + piece % kPiecesOfStrip * 8, tile.lane);
+    };
+    if (seat.share.parts > 0) {
+      add_pieces<kPieces>(static_cast<const FixupPiece<float>*>(own_fixup_space().slots), item,
+                          seat.share.of_warps(4, tile.warp), store);
+    }
+    if (is_first) leave(own_fixup_space().counters + item.counter, seat.readers);
+  };
+
   // The first turn is the first warpgroup's.
   if (kInTurns && own_turn() == 1) give_turn();
   const auto items = [&] {
@@ -310,6 +341,12 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
         return item;
       }
     };
+    if constexpr (kMeets) {
+      if (header.peers_meet) {
+        publish_sums(item);
+        break;
+      }
+    }
     if (kIsWhole || again().is_whole_tile() ||
         fix_up<kWarpgroupThreads, kPiecesInFlight>(again(), own_fixup_space, sums,
                                                    ptx::thread_in_block() % kWarpgroupThreads,
@@ -321,6 +358,12 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
         alpha = alpha_of_product();
       }
       finish(again(), tile, alpha);
+    }
+  }
+  if constexpr (kMeets) {
+    if (at != items.end()) {
+      finish_together(*at);
+      ++at;
     }
   }
   // The turn that was given for an item that there is not.

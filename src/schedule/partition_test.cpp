@@ -146,7 +146,9 @@ RC_GTEST_PROP(Schedules, AreSoundUnderAnyInterleaving, ()) {
       .order = *rc::gen::element(StartOrder::ascending, StartOrder::descending, StartOrder::random),
       .resident = *rc::gen::inRange(0, 6),
       .seed = *rc::gen::arbitrary<std::uint64_t>(),
-      .lock_step = *rc::gen::arbitrary<bool>()};
+      .lock_step = *rc::gen::arbitrary<bool>(),
+      .meets_from = *rc::gen::inRange(3, 8),
+      .patience = *rc::gen::inRange(0, 20)};
   const SimulationResult result = simulate(line, partition, simulation);
   RC_ASSERT(result.fault == "");
 }
@@ -238,6 +240,23 @@ TEST(Schedules, SumATileOfManyPeersAsATree) {
     const SimulationResult result =
         simulate(line, partition, {.order = StartOrder::random, .resident = 17, .seed = seed});
     EXPECT_EQ(result.fault, "");
+  }
+}
+
+TEST(Schedules, SumATileOfManyPeersTogetherWhereAllCanStay) {
+  const std::vector<GemmShape> groups = {{256, 256, 65536}};
+  const HostIterationSpace line(groups, {.block_m = 128, .block_n = 128, .block_k = 64});
+  const Partition split =
+      make_partition({.kind = ScheduleKind::split_k, .workers = 132, .splits = 33}, line);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Simulation all{.order = StartOrder::random, .seed = seed, .meets_from = 4, .patience = 1 << 20};
+    const SimulationResult together = simulate(line, split, all);
+    EXPECT_EQ(together.fault, "");
+    EXPECT_EQ(together.shared, 4);
+    // Where few can run at a time, those who stay have to leave before the others can come.
+    all.resident = 17;
+    all.patience = 3;
+    EXPECT_EQ(simulate(line, split, all).fault, "");
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedule/fixup.hpp"
+#include "schedule/fixup_meeting.hpp"
 #include "schedule/worker_items.hpp"
 
 namespace tessera {
@@ -42,14 +43,18 @@ class Workspace {
       throw Fault("slot " + std::to_string(index) + " overwritten before it was read");
     slot = {stretch, true};
   }
-  Stretch take(std::int64_t index) {
+  Stretch look(std::int64_t index) {
     Slot& slot = at(index);
     if (!slot.needed)
       throw Fault("slot " + std::to_string(index) + " read before it was published");
-    slot.needed = false;
     return slot.content;
   }
-  std::int32_t& counter(std::int64_t index) {
+  Stretch take(std::int64_t index) {
+    const Stretch content = look(index);
+    at(index).needed = false;
+    return content;
+  }
+  std::uint32_t& counter(std::int64_t index) {
     if (index < 0 || index >= std::ssize(counters_)) {
       throw Fault("counter " + std::to_string(index) + " outside the workspace");
     }
@@ -57,7 +62,7 @@ class Workspace {
   }
   void check_clean() const {
     if (std::ranges::any_of(slots_, &Slot::needed)) throw Fault("a partial tile was never summed");
-    if (std::ranges::any_of(counters_, [](std::int32_t c) { return c != 0; })) {
+    if (std::ranges::any_of(counters_, [](std::uint32_t c) { return c != 0; })) {
       throw Fault("an arrival counter was not set back to zero");
     }
   }
@@ -70,19 +75,29 @@ class Workspace {
     return slots_[static_cast<std::size_t>(index)];
   }
   std::vector<Slot> slots_;
-  std::vector<std::int32_t> counters_;
+  std::vector<std::uint32_t> counters_;
 };
+
+// Equal parts of a tile, as shares of it are counted in: a bit each.
+constexpr std::int32_t kPieces = 63;
+using PieceSet = std::uint64_t;
 
 // Everything the workers share.
 struct World {
   const IterationSpace& space;
   const Partition& partition;
+  const Simulation& simulation;
   std::int64_t counters;
   Workspace workspace;
   std::vector<bool> finished;
-  std::int32_t next_unit;  // that nobody has claimed
+  std::vector<PieceSet> added;  // pieces of each tile, by those who met
+  std::int32_t next_unit;       // that nobody has claimed
   SimulationResult result;
 
+  bool meets_at(const WorkItem& item) const {
+    return simulation.meets_from > 1 && item.peers >= simulation.meets_from &&
+           has_one_piece_each(partition, space.tiles);
+  }
   std::int64_t tile_number(const WorkItem& item) const {
     // The tile order only permutes tiles within a group, so any numbering of the grid serves.
     const GroupExtent& extent = space.groups[item.group];
@@ -104,6 +119,15 @@ struct World {
     finished[static_cast<std::size_t>(sum.tile)] = true;
   }
 };
+
+// total += term, which must follow it.
+void join(Stretch& total, const Stretch& term) {
+  if (term.tile != total.tile) throw Fault("a slot holds another tile's partial sum");
+  if (term.k_begin != total.k_end) {
+    throw Fault("tile " + std::to_string(total.tile) + " summed with a hole or an overlap");
+  }
+  total.k_end = term.k_end;
+}
 
 // One worker, advanced in the steps that other workers' steps may fall between.
 class Worker {
@@ -127,11 +151,19 @@ class Worker {
         return arrive();
       case Phase::sum:
         return sum();
+      case Phase::meet:
+        return meet();
+      case Phase::stay:
+        return stay();
+      case Phase::add:
+        return add();
+      case Phase::leave:
+        return leave();
     }
   }
 
  private:
-  enum class Phase { multiply, publish, arrive, sum };
+  enum class Phase { multiply, publish, arrive, sum, meet, stay, add, leave };
 
   const WorkItem& item() const { return *item_; }
 
@@ -155,6 +187,12 @@ class Worker {
   void multiply() {
     iterations_ += item().k_end - item().k_begin;
     sum_ = {world_.tile_number(item()), item().k_begin, item().k_end};
+    if (world_.meets_at(item())) {
+      world_.workspace.publish(item().slot(item().peer), sum_);
+      ++world_.result.published;
+      phase_ = Phase::meet;
+      return;
+    }
     step_.emplace(item().peer, item().peers);
     continue_or_finish();
   }
@@ -168,13 +206,13 @@ class Worker {
     take_item();
   }
 
-  std::int32_t& counter() {
+  std::uint32_t& counter() {
     return world_.workspace.counter(step_->counter(item(), world_.counters));
   }
 
   // A peer that finds all others arrived keeps its partial in registers.
   void publish() {
-    published_ = counter() != step_->children() - 1;
+    published_ = counter() != static_cast<std::uint32_t>(step_->children() - 1);
     if (published_) {
       world_.workspace.publish(item().slot(step_->peer()), sum_);
       ++world_.result.published;
@@ -183,7 +221,7 @@ class Worker {
   }
 
   void arrive() {
-    if (++counter() < step_->children()) {
+    if (++counter() < static_cast<std::uint32_t>(step_->children())) {
       take_item();
       return;
     }
@@ -192,22 +230,82 @@ class Worker {
 
   void sum() {
     counter() = 0;
-    Stretch total{sum_.tile, -1, -1};
-    for (std::int32_t c = 0; c < step_->children(); ++c) {
-      const bool mine = c == step_->my_child();
-      const Stretch term =
-          mine && !published_ ? sum_ : world_.workspace.take(item().slot(step_->child(c)));
-      if (term.tile != total.tile) throw Fault("a slot holds another tile's partial sum");
-      if (c == 0) {
-        total.k_begin = term.k_begin;
-      } else if (term.k_begin != total.k_end) {
-        throw Fault("tile " + std::to_string(total.tile) + " summed with a hole or an overlap");
-      }
-      total.k_end = term.k_end;
-    }
+    const auto term = [&](std::int32_t child) {
+      const bool mine = child == step_->my_child();
+      return mine && !published_ ? sum_ : world_.workspace.take(item().slot(step_->child(child)));
+    };
+    Stretch total = term(0);
+    for (std::int32_t c = 1; c < step_->children(); ++c) join(total, term(c));
+    if (total.tile != sum_.tile) throw Fault("a slot holds another tile's partial sum");
     sum_ = total;
     step_->up();
     continue_or_finish();
+  }
+
+  // The tile's counter, or with 1 the one of those who have read it.
+  std::uint32_t& meeting(std::int64_t number = 0) {
+    return world_.workspace.counter(item().counter + number);
+  }
+
+  void meet() {
+    const FixupMeeting before(meeting());
+    const FixupMeeting now = before.with_one_more();
+    meeting() = now.bits();
+    place_ = before.staying();
+    looks_ = 0;
+    came_last_ = now.is_complete(item().peers);
+    phase_ = Phase::stay;
+    if (came_last_) sit_down(now);
+  }
+
+  void stay() {
+    const FixupMeeting now(meeting());
+    if (now.is_complete(item().peers)) {
+      sit_down(now);
+    } else if (++looks_ > world_.simulation.patience) {
+      meeting() = now.left().bits();
+      take_item();
+    }
+  }
+
+  void sit_down(const FixupMeeting& complete) {
+    seat_ = {complete.share_of(place_, came_last_), complete.staying()};
+    phase_ = Phase::add;
+  }
+
+  void add() {
+    const auto up_to = [](std::int32_t piece) { return (PieceSet{1} << piece) - 1; };
+    const FixupShare& share = seat_.share;
+    if (share.parts > 0) {
+      add_pieces(up_to(share.end_of(kPieces)) & ~up_to(share.begin_of(kPieces)));
+    }
+    phase_ = Phase::leave;
+  }
+
+  void leave() {
+    if (seat_.readers > 0) {
+      std::uint32_t& gone = meeting(1);
+      gone = gone + 1 == seat_.readers ? 0 : gone + 1;
+      if (gone == 0) meeting() = 0;
+    }
+    take_item();
+  }
+
+  void add_pieces(PieceSet mine) {
+    if (mine == 0) return;
+    Stretch total = world_.workspace.look(item().slot(0));
+    for (std::int32_t peer = 1; peer < item().peers; ++peer) {
+      join(total, world_.workspace.look(item().slot(peer)));
+    }
+    PieceSet& added = world_.added[static_cast<std::size_t>(total.tile)];
+    if ((added & mine) != 0) throw Fault("a share of a tile was added twice");
+    added |= mine;
+    if (added != (PieceSet{1} << kPieces) - 1) return;
+    for (std::int32_t peer = 0; peer < item().peers; ++peer) {
+      world_.workspace.take(item().slot(peer));
+    }
+    world_.result.shared += static_cast<std::int64_t>(seat_.share.parts > 1);
+    world_.finish(item(), total);
   }
 
   World& world_;
@@ -218,6 +316,10 @@ class Worker {
   Stretch sum_;
   std::optional<FixupStep> step_;
   bool published_ = false;
+  FixupSeat seat_;
+  std::uint32_t place_ = 0;  // of those who stay
+  bool came_last_ = false;
+  int looks_ = 0;
   std::int64_t iterations_ = 0;
 };
 
@@ -263,9 +365,11 @@ SimulationResult simulate(const IterationSpace& space, const Partition& partitio
   const std::int64_t shared = space.tiles - partition.whole_tiles;
   World world{space,
               partition,
+              simulation,
               arrival_counters(partition, shared),
               Workspace(partial_slots(partition, shared), arrival_counters(partition, shared)),
               std::vector<bool>(static_cast<std::size_t>(space.tiles)),
+              std::vector<PieceSet>(static_cast<std::size_t>(space.tiles)),
               partition.workers,
               {}};
   try {

@@ -72,6 +72,37 @@ TEST_P(Repeat, SameBitsInAThousandRuns) {
   }
 }
 
+// A traced launch takes a kernel whose peers add up a tree. With 70 pieces of two tiles not all
+// workers are on the device at once, so that some leave before the others come.
+TEST_P(Repeat, PeersThatMeetAddUpLikeTheTree) {
+  if (!kernel().needs_tma) GTEST_SKIP() << "its peers do not meet";
+  const TileConfig& tile = kernel().tile;
+  for (const int pieces : {4, 6, 8, 9, 20, 70}) {
+    const ProductCase what{
+        .types = {kernel().a, kernel().b, kernel().a},
+        .shape = {2 * tile.block_m - 8, tile.block_n - 8, (3 * pieces - 1) * tile.block_k}};
+    const Schedule schedule{.kind = ScheduleKind::split_k, .workers = 2 * pieces, .splits = pieces};
+    SCOPED_TRACE(describe_case(what, schedule));
+    DeviceProduct product(what);
+    const Operands group = product.operands();
+    const Plan plan = forced_plan(product.problem(), kernel(), schedule);
+    Trace trace;
+    RunOptions traced;
+    traced.trace = &trace;
+    run(plan, {&group, 1}, traced);
+    DeviceMatrix as_tree(what.types.c, what.shape.m, what.shape.n, DeviceFill::poison, 0);
+    as_tree.copy_from(product.c());
+    std::int64_t differences = 0;
+    for (int i = 0; i < 10; ++i) {
+      product.reset_c();
+      run(plan, {&group, 1});
+      differences += product.c().count_differences(as_tree);
+    }
+    EXPECT_EQ(product.verdict(pieces), "");
+    EXPECT_EQ(differences, 0);
+  }
+}
+
 TEST_P(Repeat, GraphReplays) {
   for (const Schedule& schedule : schedules()) {
     PlannedProduct planned(product_case(), kernel(), schedule);
