@@ -107,7 +107,7 @@ __global__ void changes_kernel(const unsigned char* after, const unsigned char* 
 
 DeviceMatrix::DeviceMatrix(ElementType type, std::int64_t rows, std::int64_t cols, DeviceFill fill,
                            std::uint64_t seed, const DeviceLayout& layout)
-    : buffer_([&] {
+    : layout_(layout), buffer_([&] {
         const std::int64_t outers = layout.column_major ? cols : rows;
         const std::int64_t inners = layout.column_major ? rows : cols;
         const std::int64_t outer_stride =
@@ -132,6 +132,14 @@ DeviceMatrix::DeviceMatrix(ElementType type, std::int64_t rows, std::int64_t col
     fill_kernel<<<blocks_for(rows * cols), kThreads>>>(view_, fill, seed);
     check(cudaGetLastError());
   }
+}
+
+DeviceMatrix DeviceMatrix::copy() const {
+  check(cudaDeviceSynchronize());
+  DeviceMatrix twin(view_.type, view_.rows, view_.cols, DeviceFill::poison, 0, layout_);
+  twin.copy_from(*this);
+  check(cudaDeviceSynchronize());
+  return twin;
 }
 
 void DeviceMatrix::copy_from(const DeviceMatrix& other, cudaStream_t stream) {

@@ -31,6 +31,8 @@ class DeviceMatrix {
 
   MatrixView view() const { return view_; }
 
+  // Another one with the same buffer, once all that the device does is done.
+  DeviceMatrix copy() const;
   // Copies the other's whole buffer, guards included. Both have the same shape and layout.
   void copy_from(const DeviceMatrix& other, cudaStream_t stream = nullptr);
 
@@ -45,6 +47,7 @@ class DeviceMatrix {
   std::int64_t count_differences(const DeviceMatrix& other, cudaStream_t stream = nullptr) const;
 
  private:
+  DeviceLayout layout_;
   DeviceBuffer buffer_;
   MatrixView view_;
   bool rows_outside_ = true;

@@ -20,14 +20,6 @@ struct PlannedGroups {
 
   void queue(const RunOptions& options) const { run(plan, groups, options); }
 
-  DeviceMatrix copy_of_c() const {
-    const MatrixView c = ragged.c().view();
-    DeviceMatrix copy(c.type, c.rows, c.cols, DeviceFill::poison, 0);
-    copy.copy_from(ragged.c());
-    check(cudaDeviceSynchronize());
-    return copy;
-  }
-
   DeviceRagged ragged;
   std::vector<Operands> groups;
   Plan plan;
@@ -73,8 +65,8 @@ TEST_P(GroupsRepeat, GraphsTakeTurnsInOneWorkspace) {
     check(cudaStreamSynchronize(stream));
     ASSERT_EQ(few.ragged.verdict(64), "");
     ASSERT_EQ(many.ragged.verdict(64), "");
-    const DeviceMatrix few_expected = few.copy_of_c();
-    const DeviceMatrix many_expected = many.copy_of_c();
+    const DeviceMatrix few_expected = few.ragged.c().copy();
+    const DeviceMatrix many_expected = many.ragged.c().copy();
 
     std::int64_t differences = 0;
     for (int i = 0; i < 6; ++i) {
@@ -137,7 +129,7 @@ TEST_P(GroupsRepeat, SameBitsAsSizesOnTheDevice) {
       if (!plan) continue;
       planned.queue({});
       EXPECT_EQ(planned.ragged.verdict(64), "");
-      const DeviceMatrix known = planned.copy_of_c();
+      const DeviceMatrix known = planned.ragged.c().copy();
       planned.ragged.reset_c();
       run_ragged(*plan, planned.ragged.products());
       EXPECT_EQ(planned.ragged.c().count_differences(known), 0);

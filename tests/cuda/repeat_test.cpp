@@ -58,9 +58,7 @@ TEST_P(Repeat, SameBitsInAThousandRuns) {
     const Operands group = product.operands();
     const Plan plan = forced_plan(product.problem(), kernel(), schedule);
     run(plan, {&group, 1});
-    DeviceMatrix first = DeviceMatrix(product.what().types.c, product.what().shape.m,
-                                      product.what().shape.n, DeviceFill::poison, 0);
-    first.copy_from(product.c());
+    const DeviceMatrix first = product.c().copy();
     ASSERT_EQ(product.verdict(1777), "") << describe_case(product.what(), schedule);
     std::int64_t differences = 0;
     for (int i = 0; i < 250; ++i) {
@@ -90,8 +88,7 @@ TEST_P(Repeat, PeersThatMeetAddUpLikeTheTree) {
     RunOptions traced;
     traced.trace = &trace;
     run(plan, {&group, 1}, traced);
-    DeviceMatrix as_tree(what.types.c, what.shape.m, what.shape.n, DeviceFill::poison, 0);
-    as_tree.copy_from(product.c());
+    const DeviceMatrix as_tree = product.c().copy();
     std::int64_t differences = 0;
     for (int i = 0; i < 10; ++i) {
       product.reset_c();
@@ -112,10 +109,7 @@ TEST_P(Repeat, GraphReplays) {
     graph.replay(stream);
     check(cudaStreamSynchronize(stream));
     ASSERT_EQ(product.verdict(1777), "") << describe_case(product.what(), schedule);
-    DeviceMatrix first(product.what().types.c, product.what().shape.m, product.what().shape.n,
-                       DeviceFill::poison, 0);
-    first.copy_from(product.c());
-    check(cudaDeviceSynchronize());
+    const DeviceMatrix first = product.c().copy();
 
     std::int64_t differences = 0;
     for (int i = 0; i < 1000; ++i) {
@@ -172,10 +166,7 @@ TEST_P(Repeat, BesideAHog) {
     DeviceProduct& product = planned.product;
     planned.queue();
     check(cudaStreamSynchronize(planned.stream));
-    firsts
-        .emplace_back(product.what().types.c, product.what().shape.m, product.what().shape.n,
-                      DeviceFill::poison, 0)
-        .copy_from(product.c());
+    firsts.push_back(product.c().copy());
     product.reset_c();
   }
   check(cudaDeviceSynchronize());

@@ -96,9 +96,7 @@ void expect_sound_groups(const DeviceRagged& ragged, const Plan& plan, Run run) 
   EXPECT_EQ(ragged.verdict(64), "");
   expect_sound(trace, tiles, ceil_div(first.k, plan.tile.block_k));
 
-  DeviceMatrix traced(ragged.c().view().type, ragged.c().view().rows, ragged.c().view().cols,
-                      DeviceFill::poison, 0);
-  traced.copy_from(ragged.c());
+  const DeviceMatrix traced = ragged.c().copy();
   ragged.reset_c();
   run({});
   EXPECT_EQ(ragged.c().count_differences(traced), 0);
@@ -116,9 +114,7 @@ TEST_P(Tracing, EveryIterationOnceAndInOrder) {
     const Operands group = product.operands();
     const Plan plan = forced_plan(product.problem(), kernel(), schedule);
     run(plan, {&group, 1});
-    const GemmShape& shape = product.what().shape;
-    DeviceMatrix plain(product.what().types.c, shape.m, shape.n, DeviceFill::poison, 0);
-    plain.copy_from(product.c());
+    const DeviceMatrix plain = product.c().copy();
     product.reset_c();
 
     Trace trace;
