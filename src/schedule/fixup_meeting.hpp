@@ -17,7 +17,8 @@
 
 namespace tessera {
 
-// Whether all workers come to their ends with one piece of a tile each.
+// Whether all workers come to their ends with one piece of a tile each, of so few that three levels
+// of the tree hold them.
 TESSERA_HD inline bool has_one_piece_each(const Partition& partition, std::int64_t tiles) {
   return partition.splits > 1 && partition.stream_tiles == 0 && partition.whole_tiles == 0 &&
          partition.splits <= kFixupFanIn * kFixupFanIn * kFixupFanIn &&
@@ -47,7 +48,7 @@ struct FixupShare {
 //
 //   before = counter += kArrival, with acquire and release;
 //   until the counter is complete: look again, or change it to left() and go, if it is as it was;
-//   share_of(before.place()); the last of complete.staying() to have read it sets it back to 0.
+//   share_of(before.staying(), …); of complete.staying() the last to have read it sets it to 0.
 class FixupMeeting {
  public:
   // One more has come, and stays.

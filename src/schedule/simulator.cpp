@@ -98,6 +98,7 @@ struct World {
     return simulation.meets_from > 1 && item.peers >= simulation.meets_from &&
            has_one_piece_each(partition, space.tiles);
   }
+
   std::int64_t tile_number(const WorkItem& item) const {
     // The tile order only permutes tiles within a group, so any numbering of the grid serves.
     const GroupExtent& extent = space.groups[item.group];
@@ -188,8 +189,7 @@ class Worker {
     iterations_ += item().k_end - item().k_begin;
     sum_ = {world_.tile_number(item()), item().k_begin, item().k_end};
     if (world_.meets_at(item())) {
-      world_.workspace.publish(item().slot(item().peer), sum_);
-      ++world_.result.published;
+      publish_in(item().slot(item().peer));
       phase_ = Phase::meet;
       return;
     }
@@ -213,11 +213,13 @@ class Worker {
   // A peer that finds all others arrived keeps its partial in registers.
   void publish() {
     published_ = counter() != static_cast<std::uint32_t>(step_->children() - 1);
-    if (published_) {
-      world_.workspace.publish(item().slot(step_->peer()), sum_);
-      ++world_.result.published;
-    }
+    if (published_) publish_in(item().slot(step_->peer()));
     phase_ = published_ ? Phase::arrive : Phase::sum;
+  }
+
+  void publish_in(std::int64_t slot) {
+    world_.workspace.publish(slot, sum_);
+    ++world_.result.published;
   }
 
   void arrive() {
@@ -253,23 +255,22 @@ class Worker {
     meeting() = now.bits();
     place_ = before.staying();
     looks_ = 0;
-    came_last_ = now.is_complete(item().peers);
     phase_ = Phase::stay;
-    if (came_last_) sit_down(now);
+    if (now.is_complete(item().peers)) sit_down(now, true);
   }
 
   void stay() {
     const FixupMeeting now(meeting());
     if (now.is_complete(item().peers)) {
-      sit_down(now);
+      sit_down(now, false);
     } else if (++looks_ > world_.simulation.patience) {
       meeting() = now.left().bits();
       take_item();
     }
   }
 
-  void sit_down(const FixupMeeting& complete) {
-    seat_ = {complete.share_of(place_, came_last_), complete.staying()};
+  void sit_down(const FixupMeeting& complete, bool came_last) {
+    seat_ = {complete.share_of(place_, came_last), complete.staying()};
     phase_ = Phase::add;
   }
 
@@ -318,7 +319,6 @@ class Worker {
   bool published_ = false;
   FixupSeat seat_;
   std::uint32_t place_ = 0;  // of those who stay
-  bool came_last_ = false;
   int looks_ = 0;
   std::int64_t iterations_ = 0;
 };
