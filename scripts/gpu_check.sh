@@ -114,17 +114,17 @@ if wanted bench; then
   done
 fi
 
-# racecheck follows barriers only for threads that arrive themselves: tests with kernels built so.
+# racecheck follows barriers only for threads that arrive themselves: it gets kernels built so.
+build_for_racecheck() {
+  cmake -S "$root" -B "$build-racecheck" -DCMAKE_BUILD_TYPE=Release -DTESSERA_CUDA=ON \
+    -DTESSERA_EVERY_LANE_ARRIVES=ON &&
+    cmake --build "$build-racecheck" --parallel "$(nproc)" --target tessera_cuda_tests
+}
 racecheck_tests() {
-  if [ -x "$bin/tessera_cuda_tests_racecheck" ]; then
-    echo "$bin/tessera_cuda_tests_racecheck"
-  elif [ $compile = yes ] &&
-    cmake -S "$root" -B "$build-racecheck" -DCMAKE_BUILD_TYPE=Release -DTESSERA_CUDA=ON \
-      -DTESSERA_EVERY_LANE_ARRIVES=ON >"$out/racecheck_build.log" 2>&1 &&
-    cmake --build "$build-racecheck" --parallel "$(nproc)" --target tessera_cuda_tests \
-      >>"$out/racecheck_build.log" 2>&1; then
-    echo "$build-racecheck/tests/cuda/tessera_cuda_tests"
-  fi
+  local found
+  for found in "$bin/tessera_cuda_tests_racecheck" "$build-racecheck/tests/cuda/tessera_cuda_tests"; do
+    [ -x "$found" ] && { echo "$found"; return; }
+  done
 }
 sanitize() {
   stage "sanitizer_$1" compute-sanitizer --tool "$1" --error-exitcode 1 \
@@ -133,6 +133,7 @@ sanitize() {
 if wanted sanitizer; then
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck synccheck initcheck; do sanitize $tool "$tests"; done
+    [ $compile = no ] || stage racecheck_build build_for_racecheck
     of_races=$(racecheck_tests)
     if [ -n "$of_races" ]; then
       sanitize racecheck "$of_races"
