@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "core/catalogue.hpp"
+#include "core/plain_product.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"
 #include "cuda/launch_ragged.hpp"
 #include "cuda/launch_trace.hpp"
 #include "cuda/operand_copies.hpp"
 #include "cuda/sm90_launch.hpp"
-#include "schedule/fixup_meeting.hpp"
+#include "schedule/fix_up_of.hpp"
 #include "schedule/partition_of.hpp"
 #include "tessera/error.hpp"
 
@@ -55,7 +56,7 @@ void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* 
 // C = alpha·A·B and nothing else, in the input's type or f32 and a layout that TMA writes.
 bool can_store_by_tma(const Problem& problem, const Sm90Launch& launch,
                       std::span<const Operands> groups) {
-  if (problem.beta != 0 || problem.epilogue != Epilogue{} ||
+  if (!is_scaled_product(problem) ||
       (problem.types.c != launch.config.input && problem.types.c != ElementType::f32)) {
     return false;
   }
@@ -63,10 +64,11 @@ bool can_store_by_tma(const Problem& problem, const Sm90Launch& launch,
   for (const Operands& group : groups) {
     if (group.c.rows == 0 || group.c.cols == 0) continue;
     const bool dense = (box.dense_rows ? group.c.col_stride : group.c.row_stride) == 1;
-    // TMA clips what it writes to whole 16 bytes of a row, not to elements (seen on an H200).
-    const std::int64_t row_bytes =
-        (box.dense_rows ? group.c.cols : group.c.rows) * size_of(group.c.type);
-    if (!dense || row_bytes % 16 != 0 || !fits_tensor_map(store_map(group.c, box))) return false;
+    const std::int64_t line = box.dense_rows ? group.c.cols : group.c.rows;
+    if (!dense || !tma_writes_lines_of(line, group.c.type) ||
+        !fits_tensor_map(store_map(group.c, box))) {
+      return false;
+    }
   }
   return true;
 }
@@ -181,8 +183,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   if (products.size() == 1) {
     const Sm90Task task = make_task(launch, products[0], problem.alpha, store_by_tma);
     header.units = unit_items(space, header.partition);
-    header.peers_meet = has_one_piece_each(partition, space.tiles) &&
-                        partition.splits >= launch.config.block.meets_from();
+    header.peers_meet = fix_up_of(launch.config.block, partition, space.tiles) == FixUp::meeting;
     header.last_row = last_start(products[0].c.rows, launch.config.block.rows);
     header.last_col = last_start(products[0].c.cols, launch.config.block.cols);
     header.extent = space.groups[0];
