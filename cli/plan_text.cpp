@@ -6,6 +6,10 @@
 #include <vector>
 
 #include "cli/shape.hpp"
+#include "plan/cost.hpp"
+#include "report/schedule_rows.hpp"
+#include "schedule/fix_up_of.hpp"
+#include "schedule/fixup.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition.hpp"
 #include "schedule/partition_of.hpp"
@@ -69,6 +73,16 @@ std::string claimed_text(const Partition& partition, std::int64_t tiles) {
                      in_pieces > 0 ? fmt::format("; the last {} come in {} pieces each", in_pieces,
                                                  partition.splits)
                                    : "");
+}
+
+// How the partial sums of a shared tile become one; `peers` is the most that share one.
+std::string fix_up_text(std::int64_t peers, FixUp fix_up) {
+  const std::string who = fmt::format("up to {} workers share a tile; ", peers);
+  if (fix_up == FixUp::meeting) return who + "they meet, and each adds up a share of it";
+  const int levels = fixup_path(peers).levels;
+  return who + (levels == 1 ? "the last to be done adds it up"
+                            : fmt::format("the last of every {} adds up theirs, in {} levels",
+                                          kFixupFanIn, levels));
 }
 
 std::string bytes_text(double bytes) {
@@ -141,6 +155,10 @@ std::string plan_text(const Plan& plan) {
     text += line("claimed", claimed_text(partition, counts.tiles));
   } else if (counts.data_parallel_tiles > 0 && partition.splits == 1) {
     text += line("round robin", round_robin_text(plan));
+  }
+  const std::int64_t peers = report::schedule_facts(space, partition).most_peers;
+  if (peers > 1) {
+    text += line("fix-up", fix_up_text(peers, fix_up_of(plan, partition, space)));
   }
   text += line("traffic",
                fmt::format("{} from memory, {} from cache", bytes_text(plan.cost.memory_bytes),

@@ -33,7 +33,7 @@ struct Explanation {
   ScratchpadUse scratchpad;
   std::int64_t scratchpad_limit = 0;
   std::int64_t peers = 1;  // contributors to the tile that has the most
-  FixupPath fixup;         // their tree
+  FixupPath fixup;         // of their tree, by which they are priced even where they meet
   double flops_per_second = 0;
   double share_of_peak = 0;
 };

@@ -96,7 +96,7 @@ TEST(ScheduleRows, EverySharedTileIsHandedOverOncePerPeer) {
     Example example{{{256, 256, 32 * 70}}};
     example.schedule = {.kind = ScheduleKind::split_k, .workers = 13, .splits = splits};
     example.with([&](const IterationSpace& space, const Partition& partition) {
-      const ScheduleRows rows = schedule_rows(space, partition, 0, 13, 100000);
+      const ScheduleRows rows = schedule_rows(space, partition, FixUp::tree, 0, 13, 100000);
       EXPECT_EQ(rows.hand_overs.size(), static_cast<std::size_t>(4 * (splits - 1)));
       for (const HandOver& hand_over : rows.hand_overs) {
         EXPECT_LE(hand_over.published, hand_over.added);
@@ -106,9 +106,46 @@ TEST(ScheduleRows, EverySharedTileIsHandedOverOncePerPeer) {
   }
 }
 
+// Where they meet, nobody hands anything over: all peers of a tile are there when the last has
+// come.
+TEST(ScheduleRows, PeersThatMeetAreComplete) {
+  Example example{{{256, 256, 32 * 70}}};
+  example.schedule = {.kind = ScheduleKind::split_k, .workers = 132, .splits = 33};
+  example.with([&](const IterationSpace& space, const Partition& partition) {
+    const ScheduleRows rows = schedule_rows(space, partition, FixUp::meeting, 0, 132, 100);
+    EXPECT_TRUE(rows.hand_overs.empty());
+    EXPECT_EQ(rows.meetings.size(), 4U);
+    for (const Meeting& meeting : rows.meetings) {
+      EXPECT_EQ(meeting.peers.size(), 33U);
+      EXPECT_EQ(meeting.complete, 3);  // 70 iterations: four of 33 pieces have one more than two
+      for (const Meeting::Peer& peer : meeting.peers) {
+        EXPECT_EQ(rows.rows[peer.row].end, peer.published);
+        EXPECT_EQ(rows.rows[peer.row].items.front().tile, meeting.tile);
+      }
+    }
+    return 0;
+  });
+}
+
+TEST(ScheduleChart, DrawsALineThroughThoseWhoMeet) {
+  Example example{{{256, 256, 32 * 70}}};
+  example.schedule = {.kind = ScheduleKind::split_k, .workers = 132, .splits = 33};
+  example.with([](const IterationSpace& space, const Partition& partition) {
+    const std::string met = schedule_chart(space, partition, FixUp::meeting).svg;
+    EXPECT_EQ(xml_fault(met), "");
+    EXPECT_EQ(count_elements(met, "circle"), 132);
+    EXPECT_EQ(count_elements(met, "path"), 4);
+    // A dot, a line and an arrowhead for each sum but the adder's.
+    const std::string tree = schedule_chart(space, partition, FixUp::tree).svg;
+    EXPECT_EQ(count_elements(tree, "circle"), 4 * 32);
+    EXPECT_EQ(count_elements(tree, "path"), 4 * 32 * 2);
+    return 0;
+  });
+}
+
 TEST(ScheduleChart, ShowsEveryItemOfTheShowcase) {
   stream_k_showcase().with([](const IterationSpace& space, const Partition& partition) {
-    const ScheduleChart chart = schedule_chart(space, partition);
+    const ScheduleChart chart = schedule_chart(space, partition, FixUp::tree);
     EXPECT_EQ(xml_fault(chart.svg), "");
     EXPECT_EQ(chart.note, "");
     std::size_t items = 0;
@@ -130,7 +167,7 @@ TEST(ScheduleChart, HugeSchedulesStaySmall) {
                                   ScheduleKind::stream_k, ScheduleKind::hybrid}) {
     example.schedule = {.kind = kind, .workers = 5000, .splits = 7};
     example.with([&](const IterationSpace& space, const Partition& partition) {
-      const ScheduleChart chart = schedule_chart(space, partition);
+      const ScheduleChart chart = schedule_chart(space, partition, FixUp::tree);
       EXPECT_EQ(xml_fault(chart.svg), "") << name_of(kind);
       EXPECT_LT(chart.svg.size(), 3u << 20) << name_of(kind);
       EXPECT_NE(chart.note.find("5000 workers"), std::string::npos);
@@ -143,7 +180,7 @@ TEST(ScheduleChart, HugeSchedulesStaySmall) {
 TEST(ScheduleChart, NothingToDoIsDrawnToo) {
   Example example{{{0, 5, 5}}};
   example.with([](const IterationSpace& space, const Partition& partition) {
-    EXPECT_EQ(xml_fault(schedule_chart(space, partition).svg), "");
+    EXPECT_EQ(xml_fault(schedule_chart(space, partition, FixUp::tree).svg), "");
     EXPECT_EQ(schedule_facts(space, partition).longest, 0);
     return 0;
   });

@@ -9,6 +9,7 @@
 #include "report/schedule_chart.hpp"
 #include "report/text.hpp"
 #include "report/tile_order_picture.hpp"
+#include "schedule/fix_up_of.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition_of.hpp"
 
@@ -72,9 +73,10 @@ void add_schedule(const Plan& plan, Page& page) {
   options.height = 280;
   options.most_workers = kMostWorkers;
   const Partition partition = partition_of(plan, space);
-  const ScheduleChart chart = schedule_chart(space, partition, options);
+  const FixUp fix_up = fix_up_of(plan, partition, space);
+  const ScheduleChart chart = schedule_chart(space, partition, fix_up, options);
   page.figure(chart.svg, "Each row is a worker, each block a work item. " + chart.note,
-              schedule_legend(partition.stream_tiles > 0 || partition.splits > 1));
+              schedule_legend(partition.stream_tiles > 0 || partition.splits > 1, fix_up));
 }
 
 void add_order(const Plan& plan, Page& page) {
@@ -104,12 +106,15 @@ std::string cost_picture(const Cost& cost) {
   return bar_picture(bar);
 }
 
-std::vector<LegendEntry> schedule_legend(bool shares) {
+std::vector<LegendEntry> schedule_legend(bool shares, FixUp fix_up) {
   std::vector<LegendEntry> legend = {{"whole-0", "a whole tile"}};
   if (shares) {
     legend.push_back({"t0", "a piece of a shared tile; pieces of one tile have one colour"});
-    legend.push_back(
-        {"legend-hand-over", "a partial sum: published at the dot, added at the arrowhead"});
+    legend.push_back({"legend-hand-over",
+                      fix_up == FixUp::meeting
+                          ? "the workers of one tile meet: all have published their partial sums, "
+                            "and each adds a share of the tile"
+                          : "a partial sum: published at the dot, added at the arrowhead"});
   }
   return legend;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/page.hpp"
+#include "schedule/fix_up_of.hpp"
 #include "tessera/plan.hpp"
 
 namespace tessera::report {
@@ -13,7 +14,7 @@ namespace tessera::report {
 // The predicted time as a bar of its terms.
 std::string cost_picture(const Cost& cost);
 // What the schedule's chart shows; `shares` where tiles have several pieces.
-std::vector<LegendEntry> schedule_legend(bool shares);
+std::vector<LegendEntry> schedule_legend(bool shares, FixUp fix_up);
 
 // A style sheet and figures: the schedule, the tile order, the predicted time. They belong into an
 // element of the class "tessera-plan", to which the style keeps itself. No script; hovering an

@@ -37,6 +37,23 @@ TEST(PlanPictures, ShowScheduleOrderAndTime) {
   }
 }
 
+TEST(PlanPictures, ShowHowTilesAreAddedUp) {
+  PlanOptions options;
+  options.splits = 33;
+  options.kernel = "sm90_bf16_128x128x64";
+  const auto legend = [&](ElementType c) {
+    const Problem problem =
+        dense_problem({256, 256, 65536}, {ElementType::bf16, ElementType::bf16, c});
+    const std::string html = plan_pictures(make_plan(problem, machine_by_name("h200"), options));
+    EXPECT_EQ(xml_fault(figures_in(html)), "");
+    return html.find("the workers of one tile meet") != std::string::npos ? "meeting"
+           : html.find("added at the arrowhead") != std::string::npos     ? "tree"
+                                                                          : "neither";
+  };
+  EXPECT_STREQ(legend(ElementType::bf16), "meeting");
+  EXPECT_STREQ(legend(ElementType::f32), "tree");
+}
+
 TEST(PlanPictures, NeedNoScriptAndFetchNothing) {
   const std::string html = pictures_of({4096, 4096, 512});
   EXPECT_EQ(html.find("data-tip"), std::string::npos);

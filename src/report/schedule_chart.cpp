@@ -17,7 +17,10 @@ constexpr std::size_t kMostItemsPerRow = 4096;
 constexpr std::size_t kMostRects = 3000;
 constexpr std::size_t kMostHandOvers = 1500;
 constexpr int kColours = 8;
+constexpr int kMeetingsBeside = 8;  // of so many tiles, beyond the longest row
+constexpr double kBetweenMeetings = 5;
 constexpr double kLeastSeen = 1.5;  // pixels; narrower items are merged
+constexpr double kLeastRow = 3.5;   // in lower rows lines would only darken the picture
 
 struct Frame {
   double left, top, width, row;
@@ -56,8 +59,7 @@ class Drawing {
   }
 
   void hand_overs() {
-    // Finer than this the lines would only darken the picture.
-    if (frame_.row < 3.5) return;
+    if (frame_.row < kLeastRow) return;
     std::size_t drawn = 0;
     for (const HandOver& hand_over : rows_.hand_overs) {
       if (drawn++ == kMostHandOvers) {
@@ -66,6 +68,11 @@ class Drawing {
       }
       arrow(hand_over);
     }
+  }
+
+  void meetings() {
+    if (frame_.row < kLeastRow) return;
+    for (const Meeting& one : rows_.meetings) meeting(one);
   }
 
   std::string note() const {
@@ -170,6 +177,22 @@ class Drawing {
                 style("hand-over-end") + tile);
   }
 
+  // The tiles' lines stand side by side, for their meetings are complete at about the same time.
+  void meeting(const Meeting& meeting) {
+    const double x = frame_.across(meeting.complete) +
+                     kBetweenMeetings * static_cast<double>(1 + meeting.tile % kMeetingsBeside);
+    const std::string tile = fmt::format(" data-tile=\"{}\"", meeting.tile);
+    std::string line;
+    for (const Meeting::Peer& peer : meeting.peers) {
+      const double y = frame_.middle(peer.row);
+      line += fmt::format("M{} {}H{}", coordinate(frame_.across(peer.published)), coordinate(y),
+                          coordinate(x));
+      svg_.circle({x, y}, std::clamp(frame_.row * 0.14, 1.2, 3.0), style("hand-over-end") + tile);
+    }
+    line += fmt::format("V{}", coordinate(frame_.middle(meeting.peers.front().row)));
+    svg_.path(line, style(frame_.row >= 24 ? "hand-over thick" : "hand-over") + tile);
+  }
+
   const IterationSpace& space_;
   const ScheduleRows& rows_;
   const Frame& frame_;
@@ -206,10 +229,10 @@ void draw_frame(const ScheduleRows& rows, const Frame& frame, const ScheduleChar
 
 }  // namespace
 
-ScheduleChart schedule_chart(const IterationSpace& space, const Partition& partition,
+ScheduleChart schedule_chart(const IterationSpace& space, const Partition& partition, FixUp fix_up,
                              const ScheduleChartOptions& options) {
   const std::int32_t shown = std::min(partition.workers, options.most_workers);
-  const ScheduleRows rows = schedule_rows(space, partition, 0, shown, kMostItemsPerRow);
+  const ScheduleRows rows = schedule_rows(space, partition, fix_up, 0, shown, kMostItemsPerRow);
   double longest = options.horizon;
   for (const ScheduleRow& row : rows.rows) longest = std::max(longest, row.end);
   longest = std::max(longest, 1.0);
@@ -221,7 +244,12 @@ ScheduleChart schedule_chart(const IterationSpace& space, const Partition& parti
   frame.top = header + (options.is_small ? 6 : 30);
   frame.width = options.width - frame.left - (options.is_small ? 12 : 8);
   frame.row = std::clamp(options.height / std::max(shown, 1), 0.8, 34.0);
-  frame.across = {0, longest, frame.left, frame.left + frame.width};
+  const double beyond =
+      rows.meetings.empty() || frame.row < kLeastRow
+          ? 0
+          : kBetweenMeetings * static_cast<double>(1 + std::min<std::size_t>(rows.meetings.size(),
+                                                                             kMeetingsBeside));
+  frame.across = {0, longest, frame.left, frame.left + frame.width - beyond};
 
   const double bottom = frame.y(rows.rows.size());
   Svg svg(options.width, bottom + (options.is_small ? 22 : 40),
@@ -233,6 +261,7 @@ ScheduleChart schedule_chart(const IterationSpace& space, const Partition& parti
   Drawing drawing(space, rows, frame, options, svg);
   drawing.items();
   drawing.hand_overs();
+  drawing.meetings();
   if (brackets && rows.stream_end > 0) {
     const double x = frame.across(rows.stream_end);
     const bool mixed = partition.stream_tiles < space.tiles;

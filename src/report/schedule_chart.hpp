@@ -1,11 +1,13 @@
 // The schedule as a picture: workers down, MAC iterations across. Pieces of one shared tile have
 // one colour, whole tiles are grey, and a line runs from where a partial sum is published to where
-// it is added. However large the schedule, the picture has a bounded number of elements: what is
-// too narrow to see is merged, workers beyond the last row are left out, and `note` says so.
+// it is added; or, where the peers of a tile meet, through all of them at the moment when the last
+// has come. However large the schedule, the picture has a bounded number of elements: what is too
+// narrow to see is merged, workers beyond the last row are left out, and `note` says so.
 #pragma once
 
 #include <string>
 
+#include "schedule/fix_up_of.hpp"
 #include "schedule/iteration_space.hpp"
 #include "schedule/partition.hpp"
 
@@ -28,7 +30,7 @@ struct ScheduleChart {
   std::string note;  // what was left out or merged; empty: nothing
 };
 
-ScheduleChart schedule_chart(const IterationSpace& space, const Partition& partition,
+ScheduleChart schedule_chart(const IterationSpace& space, const Partition& partition, FixUp fix_up,
                              const ScheduleChartOptions& options = {});
 
 }  // namespace tessera::report

@@ -46,9 +46,19 @@ void hand_over(const SharedTile& tile, std::int32_t peers, std::vector<HandOver>
   }
 }
 
+Meeting meeting_of(const SharedTile& tile) {
+  Meeting meeting;
+  meeting.tile = tile.number;
+  for (const auto& [peer, sum] : tile.pieces) {
+    meeting.peers.push_back({sum.row, sum.ready});
+    meeting.complete = std::max(meeting.complete, sum.ready);
+  }
+  return meeting;
+}
+
 }  // namespace
 
-ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partition,
+ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partition, FixUp fix_up,
                            std::int32_t first, std::int32_t count, std::size_t most_items) {
   ScheduleRows result;
   using TileKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
@@ -90,7 +100,14 @@ ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partiti
         result.stream_end,
         static_cast<double>(partition.run_begin(worker + 1) - partition.run_begin(worker)));
   }
-  for (const auto& [key, value] : shared) hand_over(value.first, value.second, result.hand_overs);
+  for (const auto& [key, value] : shared) {
+    const auto& [tile, peers] = value;
+    if (fix_up == FixUp::meeting) {
+      result.meetings.push_back(meeting_of(tile));
+    } else {
+      hand_over(tile, peers, result.hand_overs);
+    }
+  }
   return result;
 }
 
@@ -113,7 +130,7 @@ ScheduleFacts schedule_facts(const IterationSpace& space, const Partition& parti
       facts.longest = std::max(facts.longest, static_cast<double>(iterations));
     }
   } else {
-    const ScheduleRows sample = schedule_rows(space, partition, 0, 64, 4096);
+    const ScheduleRows sample = schedule_rows(space, partition, FixUp::tree, 0, 64, 4096);
     for (const ScheduleRow& row : sample.rows) {
       facts.longest = std::max(facts.longest, row.end);
       for (const PlacedItem& placed : row.items) {

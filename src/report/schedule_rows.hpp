@@ -1,11 +1,12 @@
 // A schedule as a chart sees it: for each worker its items end to end, in MAC iterations, and for
-// each shared tile who hands its partial sum to whom. Assumes that all workers start together and
-// that every iteration takes equally long.
+// each shared tile who hands its partial sum to whom, or when its peers have met. Assumes that all
+// workers start together and that every iteration takes equally long.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "schedule/fix_up_of.hpp"
 #include "schedule/iteration_space.hpp"
 #include "schedule/partition.hpp"
 #include "schedule/work_item.hpp"
@@ -36,14 +37,27 @@ struct HandOver {
   double added = 0;
 };
 
+// A shared tile whose peers stay, from the ends of their items on, until all of them have come.
+struct Meeting {
+  struct Peer {
+    std::size_t row = 0;
+    double published = 0;
+  };
+
+  int tile = 0;
+  std::vector<Peer> peers;
+  double complete = 0;
+};
+
 struct ScheduleRows {
   std::vector<ScheduleRow> rows;
-  std::vector<HandOver> hand_overs;
+  std::vector<HandOver> hand_overs;  // in trees
+  std::vector<Meeting> meetings;
   double stream_end = 0;  // where the longest run of the stream region ends
 };
 
 // The rows of the workers [first, first + count), no more than `most_items` items of each.
-ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partition,
+ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partition, FixUp fix_up,
                            std::int32_t first, std::int32_t count, std::size_t most_items);
 
 // What the whole schedule comes to.

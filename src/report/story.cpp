@@ -9,6 +9,7 @@
 #include "plan/cost.hpp"
 #include "plan/intensity.hpp"
 #include "report/text.hpp"
+#include "schedule/fix_up_of.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition_of.hpp"
 
@@ -103,12 +104,18 @@ void tell_hand_overs(Story& story, const IterationSpace& space) {
   // A sample is enough for a mean.
   constexpr std::int32_t kMostWorkers = 512;
   const Partition partition = partition_of(story.plan, space);
-  const ScheduleRows rows = schedule_rows(space, partition, 0, kMostWorkers, 256);
-  if (rows.hand_overs.empty()) return;
+  story.fix_up = fix_up_of(story.plan, partition, space);
+  const ScheduleRows rows = schedule_rows(space, partition, story.fix_up, 0, kMostWorkers, 256);
   double waited = 0;
+  std::size_t sums = rows.hand_overs.size();
   for (const HandOver& hand_over : rows.hand_overs) waited += hand_over.added - hand_over.published;
-  story.mean_wait_iterations = waited / static_cast<double>(rows.hand_overs.size());
-  story.handed_over = static_cast<double>(rows.hand_overs.size()) *
+  for (const Meeting& meeting : rows.meetings) {
+    sums += meeting.peers.size();
+    for (const Meeting::Peer& peer : meeting.peers) waited += meeting.complete - peer.published;
+  }
+  if (sums == 0) return;
+  story.mean_wait_iterations = waited / static_cast<double>(sums);
+  story.handed_over = static_cast<double>(sums) *
                       std::max(1.0, static_cast<double>(partition.workers) / kMostWorkers);
 }
 

@@ -59,6 +59,7 @@ struct Story {
   ScheduleFacts facts;
   std::int64_t whole_claims = 0;  // tiles that workers claim as a whole
   double iteration_seconds = 0;
+  FixUp fix_up = FixUp::tree;
   double handed_over = 0;           // partial sums in all
   double mean_wait_iterations = 0;  // of a partial sum, until it is added
   std::vector<OrderStory> orders;   // of the first product

@@ -15,6 +15,7 @@
 #include "report/text.hpp"
 #include "report/tile_order_picture.hpp"
 #include "report/timeline_chart.hpp"
+#include "schedule/fix_up_of.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition_of.hpp"
 
@@ -76,26 +77,31 @@ void add_roofline(const Story& story, Page& page) {
                   has_cache_roof(roofline) ? " The dashed slope is the shared cache." : ""));
 }
 
-void add_schedule_chart(const IterationSpace& space, const Partition& partition, bool shares,
-                        Page& page) {
-  const ScheduleChart chart = schedule_chart(space, partition);
+void add_schedule_chart(const Plan& plan, const IterationSpace& space, bool shares, Page& page) {
+  const Partition partition = partition_of(plan, space);
+  const FixUp fix_up = fix_up_of(plan, partition, space);
+  const ScheduleChart chart = schedule_chart(space, partition, fix_up);
   page.figure(
       chart.svg,
       "Each row is a worker, each block a work item. Point at one (or touch it) to see which "
       "tile and iterations it is; the other pieces of its tile light up. " +
           chart.note,
-      schedule_legend(shares));
+      schedule_legend(shares, fix_up));
   if (shares && partition.workers > 8) {
     ScheduleChartOptions closer;
     closer.most_workers = 7;
     closer.height = 240;
     closer.names_items = true;
     page.figure(
-        schedule_chart(space, partition, closer).svg,
-        "The first seven workers, closer: the first item of each row is what the first wave "
-        "computes. Follow one colour from row to row to see a tile change hands. A line begins "
-        "where a worker publishes its partial sum and goes on; it ends where whoever finished the "
-        "tile's last piece adds it. The sum waits that long, no worker does.");
+        schedule_chart(space, partition, fix_up, closer).svg,
+        fix_up == FixUp::meeting
+            ? "The first seven workers, closer. Follow one colour from row to row to see who meets "
+              "whom: a line stands where the last of a tile's workers has come, with a dot for "
+              "each of them that is drawn."
+            : "The first seven workers, closer: the first item of each row is what the first wave "
+              "computes. Follow one colour from row to row to see a tile change hands. A line "
+              "begins where a worker publishes its partial sum and goes on; it ends where whoever "
+              "finished the tile's last piece adds it. The sum waits that long, no worker does.");
   }
 }
 
@@ -114,8 +120,9 @@ void add_cuts(const Story& story, const IterationSpace& space, Page& page) {
     small.title = one.name + (one.is_chosen ? " (chosen)" : "");
     small.subtitle = fmt::format("{}, {} idle, ≤ {} to a tile", seconds(one.seconds),
                                  percent(1 - one.facts.busy_share), one.facts.most_peers);
+    const Partition partition = partition_of(story.plan, one.schedule, space);
     pictures.push_back(
-        schedule_chart(space, partition_of(story.plan, one.schedule, space), small).svg);
+        schedule_chart(space, partition, fix_up_of(story.plan, partition, space), small).svg);
   }
   page.figures(
       pictures,
@@ -124,13 +131,11 @@ void add_cuts(const Story& story, const IterationSpace& space, Page& page) {
 }
 
 void add_schedule(const Story& story, const IterationSpace& space, Page& page) {
-  const Plan& plan = story.plan;
-  const Partition partition = partition_of(plan, space);
   const bool shares = story.facts.most_peers > 1;
   page.section("Who computes what");
   for (const std::string& words : words_on_schedule(story)) page.paragraph(words);
 
-  add_schedule_chart(space, partition, shares, page);
+  add_schedule_chart(story.plan, space, shares, page);
   add_cuts(story, space, page);
 }
 
@@ -142,7 +147,7 @@ void add_cut_instead(const Story& story, const IterationSpace& space, Page& page
   page.paragraph(words_on_cut_instead(story, *cut));
   const std::vector<std::string> words = words_on_schedule(*cut);
   for (std::size_t i = 1; i < words.size(); ++i) page.paragraph(words[i]);
-  add_schedule_chart(space, partition_of(cut->plan, space), true, page);
+  add_schedule_chart(cut->plan, space, true, page);
 }
 
 void add_orders(const Story& story, Page& page) {
@@ -260,6 +265,11 @@ void add_trace(const Story& story, Page& page) {
   const TimelineChart expected = timeline_chart(
       predicted, {.horizon = horizon, .title = "Predicted", .track = is_gpu ? "worker" : "thread"});
   page.paragraph(chart.words);
+  if (is_gpu && story.fix_up == FixUp::meeting) {
+    page.paragraph(
+        "A traced run takes the kernel for all purposes, in which workers do not meet: whoever is "
+        "last to finish a piece of a tile adds what the others published.");
+  }
   page.figure(chart.svg,
               std::string("One row for each ") + (is_gpu ? "SM" : "thread") +
                   ", with the work items it computed. The dashed line is where the plan was "

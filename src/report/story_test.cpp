@@ -62,6 +62,44 @@ TEST(Story, TellsOfClaimedTiles) {
   EXPECT_EQ(text.find("Why two tiles"), std::string::npos) << text;
 }
 
+Plan long_k(ElementType c) {
+  PlanOptions options;
+  options.kernel = "sm90_bf16_128x128x64";
+  options.splits = 33;
+  return make_plan(dense_problem({256, 256, 65536}, {ElementType::bf16, ElementType::bf16, c}),
+                   machine_by_name("h200"), options);
+}
+
+TEST(Story, TellsWhoMeets) {
+  const Story story = tell(long_k(ElementType::bf16));
+  ASSERT_EQ(story.plan.schedule.kind, ScheduleKind::split_k);
+  EXPECT_EQ(story.fix_up, FixUp::meeting);
+  EXPECT_EQ(story.handed_over, 4 * 33);
+  // 1024 iterations: one of 33 pieces has 32, the others 31.
+  EXPECT_NEAR(story.mean_wait_iterations, 32.0 / 33, 1e-12);
+  const std::string text = story_text(story, {});
+  EXPECT_NE(text.find("by up to 33 workers each, who meet; 132 partial sums published"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("its workers meet"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Nobody waits for a peer"), std::string::npos) << text;
+  const std::string page = story_page(story, "");
+  EXPECT_NE(page.find("who meets whom"), std::string::npos);
+  EXPECT_EQ(page.find("no worker does"), std::string::npos);
+  EXPECT_EQ(page.find("arrowhead"), std::string::npos);
+}
+
+TEST(Story, TellsOfTreesInOtherKernels) {
+  const Story story = tell(long_k(ElementType::f32));
+  ASSERT_EQ(story.plan.schedule.kind, ScheduleKind::split_k);
+  EXPECT_EQ(story.fix_up, FixUp::tree);
+  EXPECT_EQ(story.handed_over, 4 * 32);
+  const std::string text = story_text(story, {});
+  EXPECT_NE(text.find("128 partial sums handed over"), std::string::npos) << text;
+  EXPECT_NE(text.find("Nobody waits for a peer"), std::string::npos) << text;
+  EXPECT_EQ(text.find("meet"), std::string::npos) << text;
+}
+
 TEST(Story, TextHasEverySectionAndPlainTextIsAscii) {
   const Story story = tell(showcase());
   const std::string text = story_text(story, {});

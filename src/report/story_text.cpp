@@ -143,9 +143,12 @@ void print_workers(const Story& story, Printer& out) {
   out.row("busiest worker", counted(std::llround(facts.longest), "iteration"),
           fmt::format("workers busy {} of the time", percent(facts.busy_share)));
   if (facts.shared_tiles > 0) {
+    const bool meets = story.fix_up == FixUp::meeting;
     out.row("shared tiles", count(facts.shared_tiles),
-            fmt::format("by up to {} workers each; {} handed over", count(facts.most_peers),
-                        counted(std::llround(story.handed_over), "partial sum")));
+            fmt::format("by up to {} workers each{}; {} {}", count(facts.most_peers),
+                        meets ? ", who meet" : "",
+                        counted(std::llround(story.handed_over), "partial sum"),
+                        meets ? "published" : "handed over"));
   }
   for (const std::string& words : words_on_schedule(story)) out.paragraph(words);
   if (story.cuts.size() < 2) return;

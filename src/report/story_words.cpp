@@ -139,7 +139,21 @@ std::string words_on_two_tiles(const Story& story) {
       story.facts.most_peers);
 }
 
+std::string words_on_meetings(const Story& story) {
+  const double wait = story.mean_wait_iterations;
+  return fmt::format(
+      "The pieces of a tile are done at about the same time, and nobody has anything else to do. "
+      "So its workers meet: each publishes its partial sum and stays until all have come{}; then "
+      "each adds up a share of the tile, over the partial sums of all, and writes it. Nobody "
+      "depends on one who stays: whoever has stayed for too long leaves, and the last to come does "
+      "everything. (The predicted time is that of additions level after level.)",
+      wait > 0 ? fmt::format(", here for {} iterations ({}) on average", figure(wait),
+                             seconds(wait * story.iteration_seconds))
+               : "");
+}
+
 std::string words_on_fix_up(const Story& story) {
+  if (story.fix_up == FixUp::meeting) return words_on_meetings(story);
   return fmt::format(
       "Nobody waits for a peer. A worker whose piece of a tile is done publishes its partial sum "
       "and "

@@ -33,6 +33,17 @@ class CommandTest(CommandCase):
             self.assertIn(figure, shown)
         self.assertNotIn("round robin", shown)
 
+    def test_plan_says_how_tiles_are_added_up(self):
+        line = "plan 256x256x65536 --type bf16 --machine h200 --kernel sm90_bf16_128x128x64 --splits "
+        for splits, words in ((33, "up to 33 workers share a tile; they meet"),
+                              (5, "up to 5 workers share a tile; the last to be done")):
+            self.assertIn(words, self.tessera(f"{line}{splits}").stdout)
+        self.assertIn("the last of every 8 adds up theirs, in 2 levels",
+                      self.tessera(f"{line}33 --beta 1").stdout)
+        self.assertNotIn("fix-up  ", self.tessera("plan 512x512x512").stdout)
+        story = json.loads(self.tessera(f"{line}33 --json".replace("plan", "explain", 1)).stdout)
+        self.assertTrue(story["workers"]["peers_meet"])
+
     def test_plan_for_a_machine_that_is_not_here(self):
         shown = self.tessera("plan 4096x4096x4096 --type bf16 --machine h200 --all").stdout
         self.assertIn("132 SMs", shown)
