@@ -8,6 +8,7 @@
 #include "cli/shape.hpp"
 #include "plan/cost.hpp"
 #include "report/schedule_rows.hpp"
+#include "schedule/division.hpp"
 #include "schedule/fix_up_of.hpp"
 #include "schedule/fixup.hpp"
 #include "schedule/grouped.hpp"
@@ -151,7 +152,7 @@ std::string plan_text(const Plan& plan) {
   text += line("data-parallel tiles", fmt::format("{}", counts.data_parallel_tiles));
   text += line("stream-K iterations", stream_text(counts, plan.schedule.workers));
   const Partition partition = partition_of(plan, space);
-  if (partition.whole_tiles > 0) {
+  if (claims_units(partition)) {
     text += line("claimed", claimed_text(partition, counts.tiles));
   } else if (counts.data_parallel_tiles > 0 && partition.splits == 1) {
     text += line("round robin", round_robin_text(plan));

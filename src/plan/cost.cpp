@@ -8,6 +8,7 @@
 #include "core/sm90_tiles.hpp"
 #include "plan/scratchpad.hpp"
 #include "plan/worker_time.hpp"
+#include "schedule/division.hpp"
 #include "schedule/fixup.hpp"
 #include "schedule/partition_of.hpp"
 
@@ -119,7 +120,7 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
     skip -= in_stream;
     whole -= kept_whole;
     by_turns(run, kept_whole, 1);
-    if (partition.whole_tiles > 0) {
+    if (claims_units(partition)) {
       to_the_first_free(run, rest, pieces);
     } else {
       by_turns(run, rest, pieces);
@@ -442,7 +443,7 @@ double least_seconds(const TileProfile& profile, const Machine& machine, const S
   double work = 0;
   for (const RunProfile& run : profile.runs) {
     if (run.grid.k == 0) continue;
-    const std::int64_t pieces = partition.whole_tiles > 0 ? 1 : partition.splits;
+    const std::int64_t pieces = claims_units(partition) ? 1 : partition.splits;
     const double multiplying = run.grid.k * run.time.iteration(share);
     const double unit = machine.cost.tile_seconds + multiplying + run.time.finish;
     work += static_cast<double>(run.tiles) *

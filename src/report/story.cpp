@@ -9,6 +9,7 @@
 #include "plan/cost.hpp"
 #include "plan/intensity.hpp"
 #include "report/text.hpp"
+#include "schedule/division.hpp"
 #include "schedule/fix_up_of.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition_of.hpp"
@@ -179,6 +180,7 @@ Story tell(const Plan& plan) {
                                     epilogue_bytes(kernel, plan.tile, plan.problem.types));
   const Partition partition = partition_of(plan, space);
   story.facts = schedule_facts(space, partition);
+  story.claims_units = claims_units(partition);
   story.whole_claims = partition.whole_tiles;
   tell_orders(story);
   if (profile.tiles > 0) tell_cuts(story, profile, space);

@@ -57,6 +57,7 @@ struct Story {
 
   ScratchpadUse scratchpad;
   ScheduleFacts facts;
+  bool claims_units = false;
   std::int64_t whole_claims = 0;  // tiles that workers claim as a whole
   double iteration_seconds = 0;
   FixUp fix_up = FixUp::tree;

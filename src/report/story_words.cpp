@@ -197,7 +197,7 @@ std::vector<std::string> words_on_schedule(const Story& story) {
   std::vector<std::string> words;
   if (parts.tiles == 0) return {"There is nothing to compute."};
   words.push_back(words_on_waves(story));
-  if (story.whole_claims > 0) {
+  if (story.claims_units) {
     words.push_back(words_on_claims(story));
     if (story.handed_over > 0) words.push_back(words_on_fix_up(story));
     return words;
@@ -238,7 +238,7 @@ std::vector<std::string> words_on_schedule(const Story& story) {
 
 std::optional<Story> cut_instead(const Story& story) {
   // Claimed tiles are not what stream-K would cut.
-  if (story.plan.schedule.kind != ScheduleKind::data_parallel || story.whole_claims > 0) {
+  if (story.plan.schedule.kind != ScheduleKind::data_parallel || story.claims_units) {
     return std::nullopt;
   }
   // Of the ways told, the last that is cut: with two tiles' work for each worker where that exists.

@@ -4,6 +4,8 @@
 #include <queue>
 #include <utility>
 
+#include "schedule/division.hpp"
+
 namespace tessera {
 
 WorkItem claimed_item(const IterationSpace& space, const Partition& partition, std::int32_t unit) {
@@ -17,7 +19,7 @@ WorkItem claimed_item(const IterationSpace& space, const Partition& partition, s
 
 WorkerItems::WorkerItems(const IterationSpace& space, const Partition& partition)
     : space_(space), partition_(partition) {
-  if (partition.whole_tiles > 0) deal();
+  if (claims_units(partition)) deal();
 }
 
 void WorkerItems::deal() {
