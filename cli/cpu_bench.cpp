@@ -125,7 +125,7 @@ class CaseRunner {
     for (const Variant& variant : options_.variants) {
       const Plan plan = make_plan(problem, machine, variant.options);
       const std::string detail =
-          fmt::format("{}, {}, {}", plan.kernel, to_text(plan.tile), to_text(plan.schedule));
+          fmt::format("{}, {}, {}", plan.kernel, to_text(plan.tile), schedule_text(plan));
       const auto planned = [plan, &operands, run_options] {
         tessera::run(plan, operands.operands(), run_options);
       };

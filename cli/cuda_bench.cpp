@@ -103,7 +103,7 @@ CaseResult CudaSweep::measure(const bench::Case& what) {
   for (const Variant& variant : options.variants) {
     const Plan plan = make_plan(problem, options.machine, variant.options);
     const std::string detail =
-        fmt::format("{}, {}, {}", plan.kernel, to_text(plan.tile), to_text(plan.schedule));
+        fmt::format("{}, {}, {}", plan.kernel, to_text(plan.tile), schedule_text(plan));
     const auto same = std::ranges::find(plans, detail, &bench::CudaContestant::detail);
     if (same == plans.end()) {
       plans.push_back({variant.name, plan, detail});

@@ -94,7 +94,7 @@ bench::MoeResult measure_on_cpu(const MoeBenchOptions& options, const bench::Cas
   Layer layer(what, options.types);
   const RaggedRows rows = layer.rows();
   const Plan plan = make_ragged_plan(rows, 1, 0, {}, options.machine, options.plan);
-  result.plan = fmt::format("{}, {}", plan.kernel, to_text(plan.schedule));
+  result.plan = fmt::format("{}, {}", plan.kernel, schedule_text(plan));
   result.predicted_seconds = plan.cost.seconds;
   const RunOptions run_options{.threads = options.threads};
 

@@ -86,6 +86,28 @@ std::string fix_up_text(std::int64_t peers, FixUp fix_up) {
                                           kFixupFanIn, levels));
 }
 
+const char* hybrid_text(HybridCut cut) {
+  switch (cut) {
+    case HybridCut::last_tiles:
+      return ", in pieces";
+    case HybridCut::one_tile:
+      return ", one-tile";
+    case HybridCut::two_tiles:
+      return ", two-tile";
+  }
+  return "";
+}
+
+std::string to_text(const Schedule& schedule, const Partition& partition) {
+  std::string text(name_of(schedule.kind));
+  if (schedule.kind == ScheduleKind::split_k) text += fmt::format("({})", schedule.splits);
+  text += fmt::format(", {} workers", schedule.workers);
+  if (schedule.kind == ScheduleKind::hybrid) text += hybrid_text(hybrid_cut(partition));
+  text += fmt::format(", {}", name_of(schedule.order));
+  if (schedule.order == TileOrder::swizzle) text += fmt::format("({})", schedule.group_m);
+  return text + " order";
+}
+
 std::string bytes_text(double bytes) {
   if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes * 1e-9);
   return bytes >= 1e6 ? fmt::format("{:.2f} MB", bytes * 1e-6)
@@ -117,15 +139,8 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.1f} ns", seconds * 1e9);
 }
 
-std::string to_text(const Schedule& schedule) {
-  std::string text(name_of(schedule.kind));
-  if (schedule.kind == ScheduleKind::split_k) text += fmt::format("({})", schedule.splits);
-  text += fmt::format(", {} workers", schedule.workers);
-  if (schedule.kind == ScheduleKind::hybrid)
-    text += schedule.two_tile ? ", two-tile" : ", one-tile";
-  text += fmt::format(", {}", name_of(schedule.order));
-  if (schedule.order == TileOrder::swizzle) text += fmt::format("({})", schedule.group_m);
-  return text + " order";
+std::string schedule_text(const Plan& plan) {
+  return to_text(plan.schedule, partition_of(plan));
 }
 
 std::string plan_text(const Plan& plan) {
@@ -134,6 +149,7 @@ std::string plan_text(const Plan& plan) {
   const std::span<const GroupExtent> extents(space.groups,
                                              static_cast<std::size_t>(space.group_count));
   const Decomposition& counts = plan.decomposition;
+  const Partition partition = partition_of(plan, space);
 
   std::string text;
   text += line("problem", to_text(plan.problem.groups) + ", " + types_text(plan.problem.types));
@@ -142,7 +158,7 @@ std::string plan_text(const Plan& plan) {
                                       plan.machine.architecture));
   text += line("kernel", plan.kernel);
   text += line("tile", to_text(plan.tile));
-  text += line("schedule", to_text(plan.schedule));
+  text += line("schedule", to_text(plan.schedule, partition));
   text += line("tiles", sum_text(extents, counts.tiles, [&](const GroupExtent& extent) {
                  return extents.size() == 1 ? fmt::format("{} x {}", extent.grid_m, extent.grid_n)
                                             : fmt::format("{}", extent.tiles());
@@ -151,7 +167,6 @@ std::string plan_text(const Plan& plan) {
   text += line("stream-K tiles", fmt::format("{}", counts.stream_k_tiles));
   text += line("data-parallel tiles", fmt::format("{}", counts.data_parallel_tiles));
   text += line("stream-K iterations", stream_text(counts, plan.schedule.workers));
-  const Partition partition = partition_of(plan, space);
   if (claims_units(partition)) {
     text += line("claimed", claimed_text(partition, counts.tiles));
   } else if (counts.data_parallel_tiles > 0 && partition.splits == 1) {
@@ -174,7 +189,7 @@ std::string plan_summary(const Plan& plan) {
   std::string text;
   text += line("problem", to_text(plan.problem.groups) + ", " + types_text(plan.problem.types));
   text += line("plan", fmt::format("{}, {} tiles, {}", plan.kernel, to_text(plan.tile),
-                                   to_text(plan.schedule)));
+                                   schedule_text(plan)));
   text +=
       line("", fmt::format("{} tiles ({} stream-K, {} data-parallel), {} iterations", counts.tiles,
                            counts.stream_k_tiles, counts.data_parallel_tiles, counts.iterations));
@@ -188,16 +203,18 @@ std::string candidates_text(const Plan& plan) {
     if (!a->cost || !b->cost) return a->cost.has_value() && !b->cost;
     return a->cost->seconds < b->cost->seconds;
   });
-  std::string text = fmt::format("{:<28} {:<14} {:<48} {}\n", "kernel", "tile", "schedule",
-                                 "predicted, or why not");
-  const auto row = [&](const std::string& kernel, const TileConfig& tile, const Schedule& schedule,
-                       const std::string& result) {
-    text +=
-        fmt::format("{:<28} {:<14} {:<48} {}\n", kernel, to_text(tile), to_text(schedule), result);
+  std::string text;
+  const auto row = [&](const std::string& kernel, const std::string& tile,
+                       const std::string& schedule, const std::string& result) {
+    text += fmt::format("{:<38} {:<14} {:<48} {}\n", kernel, tile, schedule, result);
   };
-  row(plan.kernel, plan.tile, plan.schedule, seconds_text(plan.cost.seconds) + ", chosen");
+  row("kernel", "tile", "schedule", "predicted, or why not");
+  row(plan.kernel, to_text(plan.tile), schedule_text(plan),
+      seconds_text(plan.cost.seconds) + ", chosen");
   for (const Candidate* candidate : order) {
-    row(candidate->kernel, candidate->tile, candidate->schedule,
+    // One that was rejected has no schedule.
+    row(candidate->kernel, to_text(candidate->tile),
+        candidate->cost ? to_text(candidate->schedule, partition_of(plan.problem, *candidate)) : "",
         candidate->cost ? seconds_text(candidate->cost->seconds) : candidate->rejection);
   }
   return text;

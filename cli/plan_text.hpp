@@ -18,7 +18,7 @@ std::string plan_summary(const Plan& plan);
 std::string candidates_text(const Plan& plan);
 
 // "hybrid, 82 workers, two-tile, swizzle(8) order"
-std::string to_text(const Schedule& schedule);
+std::string schedule_text(const Plan& plan);
 
 // "1.23 ms"
 std::string seconds_text(double seconds);

@@ -86,17 +86,23 @@ void tell_cuts(Story& story, const TileProfile& profile, const IterationSpace& s
   schedules[3].two_tile = true;
   if (plan.schedule.kind == ScheduleKind::split_k) schedules[2] = plan.schedule;
 
-  std::vector<std::pair<std::int64_t, std::int32_t>> seen;
-  for (const Schedule& schedule : schedules) {
+  const auto numbers = [&](const Schedule& schedule) {
     const Partition partition = partition_of(plan, schedule, space);
-    const std::pair same{partition.stream_tiles, partition.splits};
+    return std::pair{partition.stream_tiles, partition.splits};
+  };
+  std::vector<std::pair<std::int64_t, std::int32_t>> seen;
+  bool has_chosen = false;
+  for (const Schedule& schedule : schedules) {
+    const auto same = numbers(schedule);
     const bool is_chosen =
-        schedule.kind == plan.schedule.kind &&
-        (schedule.kind != ScheduleKind::hybrid || schedule.two_tile == plan.schedule.two_tile);
-    // A hybrid without left-over tiles is one of the others by another name.
+        !has_chosen && schedule.kind == plan.schedule.kind && same == numbers(plan.schedule);
+    // A hybrid without left-over tiles is one of the others by another name; and so is one that
+    // has no full wave to add, or whose tiles are claimed, of those of one and of two tiles.
     if (!is_chosen && std::find(seen.begin(), seen.end(), same) != seen.end()) continue;
     seen.push_back(same);
-    story.cuts.push_back({schedule, cut(schedule), schedule_facts(space, partition),
+    has_chosen = has_chosen || is_chosen;
+    const Partition partition = partition_of(plan, schedule, space);
+    story.cuts.push_back({schedule, cut(schedule, partition), schedule_facts(space, partition),
                           predict(profile, plan.machine, schedule, traffic).seconds, is_chosen});
   }
 }
@@ -136,10 +142,13 @@ std::string grown_term(const Cost& chosen, const Cost& loser) {
 }
 
 void tell_candidates(Story& story) {
-  for (const Candidate& candidate : story.plan.others) {
+  const Plan& plan = story.plan;
+  for (const Candidate& candidate : plan.others) {
     if (candidate.cost) {
       const double chosen = story.plan.cost.seconds;
-      story.losers.push_back({candidate, chosen > 0 ? candidate.cost->seconds / chosen : 1,
+      story.losers.push_back({candidate,
+                              cut(candidate.schedule, partition_of(plan.problem, candidate)),
+                              chosen > 0 ? candidate.cost->seconds / chosen : 1,
                               grown_term(story.plan.cost, *candidate.cost)});
     } else {
       story.rejected.push_back(candidate);

@@ -15,6 +15,7 @@
 #include "report/text.hpp"
 #include "report/tile_order_picture.hpp"
 #include "report/timeline_chart.hpp"
+#include "schedule/division.hpp"
 #include "schedule/fix_up_of.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition_of.hpp"
@@ -35,7 +36,8 @@ void add_facts(const Story& story, Page& page) {
        plan.machine.kind == MachineKind::gpu
            ? counted(plan.tile.stages, "stage")
            : fmt::format("registers {} × {}", plan.tile.mr, plan.tile.nr)},
-      {"Schedule", cut(plan.schedule), counted(plan.schedule.workers, "worker")},
+      {"Schedule", cut(plan.schedule, partition_of(plan)),
+       counted(plan.schedule.workers, "worker")},
       {"Tile order", order(plan.schedule), counted(plan.decomposition.tiles, "tile")},
   };
   if (story.measured_seconds) {
@@ -295,9 +297,8 @@ void add_others(const Story& story, Page& page) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < std::min(story.losers.size(), kShownLosers); ++i) {
     const LoserStory& loser = story.losers[i];
-    rows.push_back({loser.candidate.kernel, tile(loser.candidate.tile),
-                    cut(loser.candidate.schedule), seconds(loser.candidate.cost->seconds),
-                    times(loser.times_as_long), loser.why});
+    rows.push_back({loser.candidate.kernel, tile(loser.candidate.tile), loser.cut,
+                    seconds(loser.candidate.cost->seconds), times(loser.times_as_long), loser.why});
   }
   if (!rows.empty()) {
     page.paragraph(fmt::format(

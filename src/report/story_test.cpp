@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/chrome_trace.hpp"
@@ -60,6 +61,26 @@ TEST(Story, TellsOfClaimedTiles) {
   EXPECT_NE(text.find("The last 22 tiles come in 3 pieces each"), std::string::npos) << text;
   EXPECT_EQ(text.find("This is stream-K"), std::string::npos) << text;
   EXPECT_EQ(text.find("Why two tiles"), std::string::npos) << text;
+  // However many tiles its stream were of, it has none: there is one hybrid.
+  EXPECT_EQ(text.find("two tiles"), std::string::npos) << text;
+  EXPECT_EQ(text.find("one tile "), text.rfind("one tile ")) << text;  // of data, as of any plan
+  EXPECT_NE(text.find("hybrid, in pieces (chosen)"), std::string::npos) << text;
+  EXPECT_EQ(story.cuts.size(), 3U);
+}
+
+// 71 tiles for 66 workers: no full wave would be left to join the partial one.
+TEST(Story, NamesAHybridByWhatItCuts) {
+  PlanOptions options;
+  options.workers = 66;
+  options.schedule = ScheduleKind::hybrid;
+  options.tile = TileConfig{.block_m = 128, .block_n = 128, .block_k = 32};
+  const Story story =
+      tell(make_plan(dense_problem({71 * 128, 128, 6400}), machine_by_name("gpu-84sm"), options));
+  const auto hybrids = std::ranges::count(story.cuts, ScheduleKind::hybrid,
+                                          [](const CutStory& one) { return one.schedule.kind; });
+  EXPECT_EQ(hybrids, 1);
+  EXPECT_EQ(story.cuts.back().name, "hybrid, one tile");
+  EXPECT_TRUE(story.cuts.back().is_chosen);
 }
 
 Plan long_k(ElementType c) {

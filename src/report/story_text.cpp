@@ -9,6 +9,7 @@
 #include "report/story.hpp"
 #include "report/story_words.hpp"
 #include "report/text.hpp"
+#include "schedule/division.hpp"
 
 namespace tessera::report {
 namespace {
@@ -76,8 +77,8 @@ void print_plan(const Story& story, Printer& out) {
                           plan.machine.name));
   out.row("kernel", plan.kernel);
   out.row("tile", tile(plan.tile));
-  out.row("schedule",
-          fmt::format("{} over {}", cut(plan.schedule), counted(plan.schedule.workers, "worker")));
+  out.row("schedule", fmt::format("{} over {}", cut(plan.schedule, partition_of(plan)),
+                                  counted(plan.schedule.workers, "worker")));
   out.row("tile order", order(plan.schedule));
   out.row(
       "predicted", seconds(plan.cost.seconds),
@@ -189,7 +190,7 @@ void print_others(const Story& story, Printer& out) {
     const LoserStory& loser = story.losers[i];
     out.row(loser.candidate.kernel, seconds(loser.candidate.cost->seconds),
             fmt::format("{}  {}, {}: {}", times(loser.times_as_long), tile(loser.candidate.tile),
-                        cut(loser.candidate.schedule), loser.why));
+                        loser.cut, loser.why));
   }
   if (story.losers.size() > shown) {
     out.row("", "", fmt::format("and {} more that are slower", story.losers.size() - shown));

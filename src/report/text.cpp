@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "schedule/division.hpp"
+
 namespace tessera::report {
 namespace {
 
@@ -128,15 +130,19 @@ std::string tile(const TileConfig& tile) {
   return fmt::format("{} × {} × {}", tile.block_m, tile.block_n, tile.block_k);
 }
 
-std::string cut(const Schedule& schedule) {
-  switch (schedule.kind) {
-    case ScheduleKind::split_k:
-      return fmt::format("split_k({})", schedule.splits);
-    case ScheduleKind::hybrid:
-      return schedule.two_tile ? "hybrid, two tiles" : "hybrid, one tile";
-    default:
-      return std::string(name_of(schedule.kind));
+std::string cut(const Schedule& schedule, const Partition& partition) {
+  if (schedule.kind == ScheduleKind::split_k) return fmt::format("split_k({})", schedule.splits);
+  std::string name(name_of(schedule.kind));
+  if (schedule.kind != ScheduleKind::hybrid) return name;
+  switch (hybrid_cut(partition)) {
+    case HybridCut::last_tiles:
+      return name + ", in pieces";
+    case HybridCut::one_tile:
+      return name + ", one tile";
+    case HybridCut::two_tiles:
+      return name + ", two tiles";
   }
+  return name;
 }
 
 std::string order(const Schedule& schedule) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "schedule/partition.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/schedule.hpp"
 #include "tessera/tile_config.hpp"
@@ -38,8 +39,8 @@ std::string shapes(const Problem& problem);
 std::string types(const GemmTypes& types);
 // "128 × 128 × 32"
 std::string tile(const TileConfig& tile);
-// "split_k(4)", "hybrid, two tiles": the schedule without its workers and order.
-std::string cut(const Schedule& schedule);
+// "split_k(4)", "hybrid, two tiles": a schedule and its partition without workers and order.
+std::string cut(const Schedule& schedule, const Partition& partition);
 // "swizzle(8)"
 std::string order(const Schedule& schedule);
 

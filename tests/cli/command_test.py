@@ -29,9 +29,17 @@ class CommandTest(CommandCase):
     def test_plan_of_claimed_tiles(self):
         layer = ",".join(["1024x4096x14336"] * 8)
         shown = self.tessera(f"plan --group {layer} --type bf16 --machine h200").stdout
-        for figure in ("hybrid, 66 workers", "the last 22 come in 3 pieces each"):
+        for figure in ("hybrid, 66 workers, in pieces", "the last 22 come in 3 pieces each"):
             self.assertIn(figure, shown)
         self.assertNotIn("round robin", shown)
+        self.assertNotIn("two-tile", self.tessera(f"plan --group {layer} --type bf16 --machine h200 "
+                                                  "--all").stdout)
+
+    def test_plan_names_a_hybrid_by_what_it_cuts(self):
+        line = "--tile 128x128x32 --workers 82 --schedule hybrid"
+        # 168 and 100 tiles: of the latter no full wave would be left beside the one that joins.
+        self.assertIn("82 workers, two-tile,", self.tessera(f"plan 1536x1792x6016 {line}").stdout)
+        self.assertIn("82 workers, one-tile,", self.tessera(f"plan 1280x1280x6016 {line}").stdout)
 
     def test_plan_says_how_tiles_are_added_up(self):
         line = "plan 256x256x65536 --type bf16 --machine h200 --kernel sm90_bf16_128x128x64 --splits "
