@@ -111,6 +111,18 @@ bool keeps_apart(const Product& product, int rows) {
   return rows_keep_apart(product.a, rows, nearest_cache_ways() * 3 / 4);
 }
 
+// Whether a short k writes a C that the last cache does not hold from one call to the next: a third
+// of it, of which others have their share. What is walked again for every strip has to stay in L2.
+bool writes_far(const Launch& launch, const Product& product, const Blocking& blocking) {
+  const KernelCode& code = *product.code;
+  const std::int64_t depth = code.padded(std::min(blocking.depth, blocking.step));
+  const std::int64_t cols = std::min(blocking.cols, product.block_cols());
+  const std::int64_t c_bytes = product.c.rows * product.c.cols * size_of(product.c.type);
+  return depth <= kShortGroups * code.depth_step &&
+         3 * c_bytes >= launch.plan.machine.cache_bytes &&
+         2 * cols * depth * code.packed_size_b <= second_level_cache(launch.plan);
+}
+
 }  // namespace
 
 std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
@@ -170,6 +182,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
     // B stays in L2, and a strip of A is enough at a time.
     if (blocking.fetches_b) blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
   }
+  blocking.sums_are_far = writes_far(launch, product, blocking);
   return blocking;
 }
 

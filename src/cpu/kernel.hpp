@@ -109,6 +109,10 @@ namespace {
 
 }  // namespace
 
+// A short k: so many groups of it (KernelCode::depth_step) at most. With a longer one a register
+// tile has time to fetch its sums in passing.
+constexpr std::int64_t kShortGroups = 128;
+
 // sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
 struct BlockTask {
   std::int64_t rows = 0;
@@ -122,6 +126,9 @@ struct BlockTask {
   std::int64_t sum_stride = 0;
   // Of A in place, that register tiles take at a time; 0: all that they hold.
   int tile_rows = 0;
+  // Register tiles come row by row of them, not column by column, and all of a tile's sums are
+  // fetched first; only where `depth` is short (Blocking).
+  bool sums_are_far = false;
   double alpha = 1;
   double beta = 0;  // 0 does not read the sum
   const Finish* finish = nullptr;

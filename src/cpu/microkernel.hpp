@@ -40,12 +40,12 @@ struct MicroTask {
   typename Ops::Acc beta;
   typename Ops::Mask mask;  // of the last vector's columns
   LookAhead* ahead = nullptr;
+  bool fetches_sum = false;
 };
 
 // Steps of k between fetching rows of C, and after the last.
 constexpr std::int64_t kStepsPerFetch = 4;
 constexpr std::int64_t kStepsAfterFetch = 16;
-constexpr std::int64_t kShortest = 128;  // k that fetches C
 
 // B in place is fetched into the second-level cache ahead along its rows: this many elements, for
 // the tiles to the right; and where a few rows of C stream by, so many bytes, behind a row's end in
@@ -169,15 +169,22 @@ void micro(const MicroTask<Ops>& task) {
 
   // C is fetched row by row shortly before it is needed: any earlier, the panels would drive it out
   // again, and all at once there are more misses than can be under way. With a short k, C is near
-  // already: it was written a moment ago, or all is small. Rows that start off a cache line end in
-  // one line more (512³ in f32, operands 16 bytes off a line: 103 GFLOP/s without it, 104.5 with;
-  // 1000³ in f64 48.9 and 51.8; Zen 4, 2026-11).
+  // already: it was written a moment ago, or all is small; or it is so large that it cannot be, and
+  // is fetched before anything else. Rows that start off a cache line end in one line more (512³ in
+  // f32, operands 16 bytes off a line: 103 GFLOP/s without it, 104.5 with; 1000³ in f64 48.9
+  // and 51.8; Zen 4, 2026-11).
   constexpr std::int64_t kFetchBefore = Rows * kStepsPerFetch + kStepsAfterFetch;
-  static_assert(kFetchBefore <= kShortest);
-  const bool fetches = groups > kShortest;
+  static_assert(kFetchBefore <= kShortGroups);
+  const bool fetches = groups > kShortGroups;
   std::int64_t until = fetches ? groups - kFetchBefore : groups;
   const auto* c_row = sum_begin;
   int fetched = fetches ? 0 : Rows;
+  if (task.fetches_sum) {
+    const auto* row = sum_begin;
+    for (int r = 0; r < Rows; ++r, row += sum_stride) {
+      for (int v = 0; v < Vectors; ++v) Ops::prefetch(row + v * kLanes);
+    }
+  }
   LineRun far = task.ahead->run;
   // One group of k of packed panels, or of operands in place whose k needs no grouping; of A's
   // panel, `from` elements on.
@@ -326,7 +333,7 @@ std::int64_t elements_ahead(const BlockTask& task, std::int64_t col) {
 }
 
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
-// the panels of A pass by.
+// the panels of A pass by, or the other way round (BlockTask::sums_are_far).
 template <class Ops, int MR, int NV, Reading How>
 void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
   using Acc = typename Ops::Acc;
@@ -368,7 +375,7 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
   }
 
   const auto* a_begin = static_cast<const unsigned char*>(task.a.data);
-  const auto* b_panel = static_cast<const unsigned char*>(task.b.data);
+  const auto* b_begin = static_cast<const unsigned char*>(task.b.data);
   std::int64_t tile_rows = task.tile_rows > 0 && task.tile_rows < MR ? task.tile_rows : MR;
   if constexpr (kStrided) {
     // Nearly equal strips: one of four rows waits for B. Zen 5, f32, 2026-11: 64×4096×4096 11.97
@@ -389,30 +396,52 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
   constexpr Reading kEdge = kStrided ? Reading::strided_edge : How;
   static constexpr std::array tables = {MicroTable<Ops, MR, NV, How>::kFunctions,
                                         MicroTable<Ops, MR, NV, kEdge>::kFunctions};
-  for (std::int64_t col = 0; col < task.cols; col += kWidth, b_panel += panel_bytes_b) {
-    const std::int64_t cols = task.cols - col < kWidth ? task.cols - col : kWidth;
-    const int vectors = static_cast<int>((cols - 1) / Ops::kLanes);
-    micro_task.mask = Ops::mask(static_cast<int>(cols) - vectors * Ops::kLanes);
-    micro_task.b = reinterpret_cast<const typename Ops::B*>(b_panel);
+  // The panel of B at a column, and the register tile of it at a row.
+  std::int64_t cols = 0;
+  std::size_t vectors = 0;
+  bool is_edge = false;
+  const auto face_panel = [&](std::int64_t col) {
+    cols = task.cols - col < kWidth ? task.cols - col : kWidth;
+    vectors = static_cast<std::size_t>((cols - 1) / Ops::kLanes);
+    is_edge = kStrided && task.b.in_place && cols % Ops::kLanes != 0;
+    micro_task.mask = Ops::mask(static_cast<int>(cols) - static_cast<int>(vectors) * Ops::kLanes);
+    micro_task.b = reinterpret_cast<const typename Ops::B*>(b_begin + col / kWidth * panel_bytes_b);
     micro_task.b_ahead = elements_ahead<typename Ops::B>(task, col);
-    const auto& functions = tables[kStrided && task.b.in_place && cols % Ops::kLanes != 0];
+  };
+  const auto multiply_tile = [&](std::int64_t row, std::int64_t col) {
+    const std::int64_t rows = task.rows - row < tile_rows ? task.rows - row : tile_rows;
+    if (task.sum != nullptr) {
+      micro_task.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
+      micro_task.sum_stride = task.sum_stride;
+    } else {
+      micro_task.sum = register_tile;
+      micro_task.sum_stride = kWidth;
+    }
+    tables[is_edge][static_cast<std::size_t>(rows - 1)][vectors](micro_task);
+    if (task.finish != nullptr) {
+      finish_block<Acc>(sub_block(*task.finish, row, col), micro_task.sum, micro_task.sum_stride,
+                        rows, cols);
+    }
+  };
 
+  if (task.sums_are_far) {
+    micro_task.fetches_sum = task.sum != nullptr;
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {
-      const std::int64_t rows = task.rows - row < tile_rows ? task.rows - row : tile_rows;
       micro_task.a = reinterpret_cast<const typename Ops::A*>(a_panel);
-      if (task.sum != nullptr) {
-        micro_task.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
-        micro_task.sum_stride = task.sum_stride;
-      } else {
-        micro_task.sum = register_tile;
-        micro_task.sum_stride = kWidth;
+      for (std::int64_t col = 0; col < task.cols; col += kWidth) {
+        face_panel(col);
+        multiply_tile(row, col);
       }
-      functions[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors)](micro_task);
-      if (task.finish != nullptr) {
-        finish_block<Acc>(sub_block(*task.finish, row, col), micro_task.sum, micro_task.sum_stride,
-                          rows, cols);
-      }
+    }
+    return;
+  }
+  for (std::int64_t col = 0; col < task.cols; col += kWidth) {
+    face_panel(col);
+    const unsigned char* a_panel = a_begin;
+    for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {
+      micro_task.a = reinterpret_cast<const typename Ops::A*>(a_panel);
+      multiply_tile(row, col);
     }
   }
 }

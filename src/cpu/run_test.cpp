@@ -153,6 +153,36 @@ TEST_P(Kernels, DeepBlocks) {
   }
 }
 
+// A C that no cache holds is written row by row (blocking.cpp), with the same bits: every kind of
+// operand, edges of register tiles, the longest k for which it is so, and beyond.
+TEST_P(Kernels, FarSums) {
+  const int mr = kernel().tile.mr;
+  const int nr = kernel().tile.nr;
+  std::uint64_t seed = 900;
+  for (const std::int64_t k : {1, 7, 64, 127, 128, 129, 512, 520}) {
+    for (const GemmShape& shape :
+         {GemmShape{2 * mr + 1, 3 * nr - 1, k}, GemmShape{3 * mr, nr + 1, k}}) {
+      for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
+        Plan plan = plan_for(kernel(), types_of(kernel(), variant < 6), shape,
+                             {mr + 5, 2 * nr, variant % 4 == 0 ? 64 : 600}, {});
+        plan.tile.a_in_place = variant % 2 == 1;
+        plan.tile.b_in_place = variant % 4 >= 2;
+        plan.problem.beta = variant < 4 ? 0 : 1;
+        if (variant == 5) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
+        std::vector<std::byte> near;
+        for (const std::int64_t cache : {std::int64_t{1} << 30, std::int64_t{1}}) {
+          plan.machine.cache_bytes = cache;
+          Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed);
+          ASSERT_EQ(run_and_check(plan, product, 2), "") << variant << ", k = " << k;
+          if (near.empty()) near = product.c.bytes();
+          ASSERT_EQ(near, product.c.bytes()) << variant << ", k = " << k;
+        }
+        ++seed;
+      }
+    }
+  }
+}
+
 constexpr std::array kSchedules = {
     Schedule{.kind = ScheduleKind::data_parallel, .workers = 3},
     Schedule{.kind = ScheduleKind::split_k, .workers = 4, .splits = 3, .order = TileOrder::swizzle},
