@@ -99,13 +99,41 @@ struct TransposeRows {
         _mm512_storeu_si512(to + first + 16, _mm512_xor_si512(units.second, mask));
       }
     } else {
-      rows_to_few_units<Source, Group, Columns>(rows, row_bytes, to, flip);
+      rows_to_units_at_edge<Source, Group, Columns>(rows, row_bytes, Columns, Group, to, flip);
+    }
+  }
+
+  // The same of fewer columns or rows, also where a row's elements are units by themselves: what is
+  // missing of a unit, and of the units, is zero.
+  template <class Source, int Group, int Columns>
+  static void rows_to_units_at_edge(const void* rows, std::int64_t row_bytes, int columns,
+                                    int count, std::uint32_t* to, std::uint32_t flip) {
+    constexpr auto kBits = 8 * static_cast<unsigned>(sizeof(Source));
+    const auto bits = static_cast<std::uint32_t>((std::uint64_t{1} << (kBits * count)) - 1);
+    const __m512i flips = _mm512_set1_epi32(static_cast<int>(flip & bits));
+    for (int first = 0; first < Columns; first += 16) {
+      const auto* from = static_cast<const char*>(rows) + first * static_cast<int>(sizeof(Source));
+      const __mmask16 mask = first_of(columns - first);
+      __m512i units = _mm512_maskz_mov_epi32(mask, flips);
+      for (int g = 0; g < count; ++g, from += row_bytes) {
+        __m512i elements;
+        if constexpr (Group == 1) {
+          elements = _mm512_maskz_loadu_epi32(mask, from);
+        } else if constexpr (Group == 2) {
+          elements = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+        } else {
+          elements = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, from));
+        }
+        const __m128i places = _mm_cvtsi32_si128(static_cast<int>(kBits) * g);
+        units = _mm512_xor_si512(units, _mm512_sll_epi32(elements, places));
+      }
+      _mm512_mask_storeu_epi32(to + first, first_of(Columns - first), units);
     }
   }
 
  private:
   // B that lies in L2: bf16 6 ps/byte on a Zen 5; i8 on a Zen 4 27, its columns' sums included, and
-  // 37 by way of rows_to_few_units (2026-11).
+  // 37 by way of rows_to_units_at_edge (2026-11).
   template <int Group>
   static TwoVectors units_of_rows(const char* rows, std::int64_t row_bytes) {
     if constexpr (Group == 2) {
@@ -116,28 +144,9 @@ struct TransposeRows {
     }
   }
 
-  template <class Source, int Group, int Columns>
-  static void rows_to_few_units(const void* rows, std::int64_t row_bytes, std::uint32_t* to,
-                                std::uint32_t flip) {
-    for (int first = 0; first < Columns; first += 16) {
-      const int columns = Columns - first < 16 ? Columns - first : 16;
-      const auto mask = static_cast<__mmask16>((1u << columns) - 1);
-      __m512i units = _mm512_set1_epi32(static_cast<int>(flip));
-      for (int g = 0; g < Group; ++g) {
-        const char* from = static_cast<const char*>(rows) + g * row_bytes +
-                           first * static_cast<int>(sizeof(Source));
-        __m512i elements;
-        if constexpr (Group == 2) {
-          elements = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
-        } else {
-          elements = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, from));
-        }
-        units = _mm512_xor_si512(
-            units, _mm512_slli_epi32(elements, 8 * static_cast<unsigned>(sizeof(Source)) *
-                                                   static_cast<unsigned>(g)));
-      }
-      _mm512_mask_storeu_epi32(to + first, mask, units);
-    }
+  // A mask of so many lanes, none and all included.
+  static __mmask16 first_of(int count) {
+    return static_cast<__mmask16>(count <= 0 ? 0 : count >= 16 ? 0xffff : (1u << count) - 1);
   }
 
   static __m512i row(const void* rows, std::int64_t offset) {

@@ -81,6 +81,16 @@ struct PackUnits {
     }
   }
 
+  // The same of the last elements of a row, with those before them in one load.
+  static Word load_last(const Source* from, int valid) {
+    if constexpr (kKeepsBits && Group > 1 && sizeof(Word) <= 8) {
+      const int missing = Group - valid;
+      return load(from - missing) >> (8 * static_cast<int>(sizeof(Source)) * missing);
+    } else {
+      return gather(from, 1, valid);
+    }
+  }
+
   // The same in arithmetic that loops over neighbouring units vectorise.
   static Word combine(const Source* from, std::int64_t stride) {
     if constexpr (Group == 1 || sizeof(Word) > 8) {
@@ -118,6 +128,7 @@ struct Packer {
       if (interleaves) {
         group =
             width == Width ? source.depth / kGroup : interleave_edge(from, source, width, panel);
+        group += interleave_rest(from, source, width, panel + group * Width);
       } else if (source.depth_stride == 1) {
         group = width == Width ? transpose(from, source, panel)
                                : transpose_edge(from, source, width, panel);
@@ -137,10 +148,16 @@ struct Packer {
                                             : 0;
       const Source* column = from + group * kGroup * source.depth_stride;
       Word* to = panel + group * Width;
-      const bool is_whole = valid == kGroup && source.depth_stride == 1;
+      const bool is_dense = source.depth_stride == 1;
       for (int i = 0; i < width; ++i) {
         const Source* unit = column + i * source.along_stride;
-        to[i] = is_whole ? Units::load(unit) : Units::gather(unit, source.depth_stride, valid);
+        if (is_dense && valid == kGroup) {
+          to[i] = Units::load(unit);
+        } else if (is_dense && group > 0 && valid > 0) {
+          to[i] = Units::load_last(unit, valid);
+        } else {
+          to[i] = Units::gather(unit, source.depth_stride, valid);
+        }
       }
       for (int i = width; i < Width; ++i) to[i] = Word{};
     }
@@ -196,11 +213,35 @@ struct Packer {
     const std::int64_t groups = source.depth / kGroup;
     for (std::int64_t group = 0; group < groups; ++group, to += Width) {
       const Source* row = from + group * kGroup * source.depth_stride;
-      int i = 0;
-      for (; i < width; ++i) to[i] = Units::combine(row + i, source.depth_stride);
-      for (; i < Width; ++i) to[i] = Word{};
+      if constexpr (kHasUnits) {
+        at_edge(row, source, width, kGroup, to);
+      } else {
+        int i = 0;
+        for (; i < width; ++i) to[i] = Units::combine(row + i, source.depth_stride);
+        for (; i < Width; ++i) to[i] = Word{};
+      }
     }
     return groups;
+  }
+
+  // The group of k that is not whole. Returns how many there are: none where the instruction set
+  // has no code for it.
+  static std::int64_t interleave_rest(const Source* from, const PackSource& source, int width,
+                                      Word* to) {
+    if constexpr (kHasUnits) {
+      const auto rest = static_cast<int>(source.depth % kGroup);
+      if (rest == 0) return 0;
+      at_edge(from + (source.depth - rest) * source.depth_stride, source, width, rest, to);
+      return 1;
+    } else {
+      return 0;
+    }
+  }
+
+  static void at_edge(const Source* row, const PackSource& source, int width, int rows, Word* to) {
+    Transpose::template rows_to_units_at_edge<Source, kGroup, Width>(
+        row, source.depth_stride * static_cast<std::int64_t>(sizeof(Source)), width, rows, to,
+        Units::kFlip);
   }
 
   // Chunks of a few rows that are transposed before the next rows', which are fetched meanwhile:
