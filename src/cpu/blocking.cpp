@@ -54,11 +54,16 @@ std::int64_t second_level_cache(const Plan& plan) {
 // they are read in place, elsewhere copied.
 bool keeps_rows_of_a(const Product& product) {
   const KernelCode& code = *product.code;
-  const bool is_grouped = code.depth_step > 1;
-  const bool whole_groups =
-      product.depth() % code.depth_step == 0 && product.specs.a.block_cols % code.depth_step == 0;
-  return code.keeps_rows && product.a.col_stride == 1 &&
-         (!is_grouped || (whole_groups && !product.b_in_place));
+  if (!code.keeps_rows || product.a.col_stride != 1) return false;
+  if (code.depth_step == 1) return true;
+  const std::int64_t block = product.specs.a.block_cols;
+  const bool is_one = product.depth() <= block;
+  const std::int64_t last = is_one ? product.depth() : (product.depth() - 1) % block + 1;
+  const auto suits = [&](std::int64_t depth) {
+    return depth % code.depth_step == 0 || (code.ends_rows && depth > code.depth_step);
+  };
+  // Of several blocks all but the last are whole groups.
+  return !product.b_in_place && suits(last) && (is_one || block % code.depth_step == 0);
 }
 
 // Whether at most `most` of so many rows start in the same set of the nearest cache: its sets

@@ -46,6 +46,9 @@ struct OpsBf16 : OpsBase<AccumulateF32> {
     columns[1] = (__m512bh)pairs.second;
   }
   static __m512bh broadcast(const A* from) { return (__m512bh)_mm512_set1_epi32(word_at(from)); }
+  static __m512bh broadcast_last(const A* from, int count) {
+    return (__m512bh)_mm512_set1_epi32(last_word(from, count));
+  }
   static Vec multiply_add(Vec sum, __m512bh a, BVec b) { return _mm512_dpbf16_ps(sum, a, b); }
 };
 

@@ -22,6 +22,9 @@ struct OpsQuads : OpsBase<AccumulateI32> {
 
   static BVec load_b(const void* from) { return _mm512_loadu_si512(from); }
   static __m512i broadcast(const void* from) { return _mm512_set1_epi32(word_at(from)); }
+  static __m512i broadcast_last(const void* from, int count) {
+    return _mm512_set1_epi32(last_word(static_cast<const std::uint8_t*>(from), count));
+  }
   // B's rows in place, the quads made of four at a time; missing rows are zero.
   static BVec load_rows(const void* from, std::int64_t stride, int rows, Mask mask = 0xffff) {
     const auto* bytes = static_cast<const std::uint8_t*>(from);
@@ -91,9 +94,7 @@ struct OpsI8I8 : OpsU8I8 {
   using Dots = DotsOfQuads<0x80>;
   static constexpr bool kOffsetA = true;
   static __m512i offset() { return _mm512_set1_epi8(static_cast<char>(128)); }
-  static __m512i broadcast_with_offset(const void* from) {
-    return _mm512_xor_si512(broadcast(from), offset());
-  }
+  static __m512i with_offset(__m512i row) { return _mm512_xor_si512(row, offset()); }
 };
 
 struct AddOffset {

@@ -145,8 +145,10 @@ struct KernelCode {
   int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
   bool reads_in_place = false;
   // A's rows along k are read in place or copied where they are whole groups (depth_step) and B is
-  // packed, or needs no grouping.
+  // packed, or needs no grouping; and whether they may end in a part of a group, behind a whole
+  // one.
   bool keeps_rows = false;
+  bool ends_rows = false;
   // Register tiles of so many of those rows are nearly as fast as of `mr`; 0: there are none.
   int few_rows = 0;
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed

@@ -135,6 +135,7 @@ struct Code {
     code.reads_in_place = kInPlace;
     code.keeps_rows = kKeepsRows;
     if (kInterleaves && kKeepsRows) code.few_rows = kFewRowsInPlace;
+    code.ends_rows = kInterleaves && kKeepsRows;
     code.interleaves = kInterleaves;
     if (kInPlace) {
       code.stream_rows = kMostStreamed<MR, NV>;

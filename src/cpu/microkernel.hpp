@@ -33,7 +33,7 @@ struct MicroTask {
   std::int64_t b_row = 0;  // from one k to the next
   std::int64_t b_ahead = 0;
   std::int64_t groups;  // of k, whole ones where rows are interleaved
-  int rest = 0;         // k beyond those; only where rows are interleaved
+  int rest = 0;         // k beyond those; not of packed panels, which are padded
   typename Ops::Acc* sum;
   std::int64_t sum_stride;
   typename Ops::Acc alpha;
@@ -106,12 +106,12 @@ template <class Ops, int Rows, int Vectors, bool Edge>
 }
 
 // A group of k of a row of A; one that lies where the caller put it has no offset yet.
-template <class Ops, Reading How>
-[[gnu::always_inline]] inline auto broadcast_of(const typename Ops::A* from) {
+template <class Ops, Reading How, class Row>
+[[gnu::always_inline]] inline Row with_offset(Row row) {
   if constexpr (How == Reading::rows_of_a && Ops::kOffsetA) {
-    return Ops::broadcast_with_offset(from);
+    return Ops::with_offset(row);
   } else {
-    return Ops::broadcast(from);
+    return row;
   }
 }
 
@@ -205,7 +205,7 @@ void micro(const MicroTask<Ops>& task) {
       }
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-        const auto row = broadcast_of<Ops, How>(row_of_a(r) + from);
+        const auto row = with_offset<Ops, How>(Ops::broadcast(row_of_a(r) + from));
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
       }
@@ -273,14 +273,28 @@ void micro(const MicroTask<Ops>& task) {
         for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::subtract(sum[r][v], offset[v]);
       }
     }
-  } else if constexpr (Ops::kOffsetA) {
+  } else if constexpr (How == Reading::rows_of_a && kGroup > 1) {
+    if (task.rest > 0) {
+      BVec columns[Vectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) columns[v] = Ops::load_b(b + v * kLanes * kGroup);
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) {
+        const auto row = with_offset<Ops, How>(Ops::broadcast_last(row_of_a(r), task.rest));
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
+      }
+    }
+  }
+  if constexpr (Ops::kOffsetA && !kInterleaves) {
     // A was packed with an offset to make it unsigned; the sums of B's columns, times that offset,
     // lie behind its panel.
+    const std::int64_t padded_groups = groups + (task.rest > 0 ? 1 : 0);
     const auto* offsets =
-        reinterpret_cast<const typename Ops::Acc*>(task.b + groups * NV * kLanes * kGroup);
+        reinterpret_cast<const typename Ops::Acc*>(task.b + padded_groups * NV * kLanes * kGroup);
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) {
-      const Vec packed = groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
+      const Vec packed = padded_groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) sum[r][v] = Ops::subtract(sum[r][v], packed);
     }
@@ -366,9 +380,11 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
   micro_task.a_row = task.a.in_place ? task.a.along_stride : 1;
   micro_task.a_step = task.a.in_place ? task.a.depth_stride : MR;
   micro_task.b_step = task.b.in_place ? task.b.depth_stride : kWidth;
-  if constexpr (kInterleaves) {
+  if constexpr (kInterleaves || How == Reading::rows_of_a) {
     micro_task.groups = task.depth / Ops::kGroup;
     micro_task.rest = static_cast<int>(task.depth % Ops::kGroup);
+  }
+  if constexpr (kInterleaves) {
     micro_task.a_step = MR * Ops::kGroup;
     micro_task.b_row = task.b.depth_stride;
     micro_task.b_step = Ops::kGroup * task.b.depth_stride;

@@ -289,6 +289,14 @@ inline std::int32_t word_at(const void* from) {
   return word;
 }
 
+// The last `count` elements of a row, fewer than a word, and zeros; the row has a word before them.
+template <class Element>
+std::int32_t last_word(const Element* from, int count) {
+  const int missing = static_cast<int>(sizeof(std::int32_t) / sizeof(Element)) - count;
+  const auto word = static_cast<std::uint32_t>(word_at(from - missing));
+  return static_cast<std::int32_t>(word >> (8 * static_cast<int>(sizeof(Element)) * missing));
+}
+
 // 8-bit integers widened to 16 bits while packing: a pair's products and their sum fit 32 bits.
 struct OpsI16Pairs : OpsBase<AccumulateI32> {
   using A = std::int16_t;

@@ -153,6 +153,24 @@ TEST_P(Kernels, DeepBlocks) {
   }
 }
 
+// Rows of A whose k ends within a pair or a quad, where they lie, a few at a time and copied: with
+// rows 4096 elements apart, that is for few columns and for many.
+TEST_P(Kernels, RowsThatEndWithinAGroup) {
+  std::uint64_t seed = 800;
+  for (const std::int64_t k : {5, 7, 63, 1021, 4093, 4094}) {
+    for (const std::int64_t n : {kernel().tile.nr + 1, 289}) {
+      for (const std::int64_t block_k : {64, 5000}) {
+        const GemmShape shape{2 * kernel().tile.mr + 1, n, k};
+        Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {64, 320, block_k}, {});
+        plan.problem.beta = k % 2 == 0 ? 0 : 1;
+        Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++,
+                        {.padding = k < 4000 ? 0 : static_cast<int>(4096 - k)});
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << block_k << " of " << k;
+      }
+    }
+  }
+}
+
 // A C that no cache holds is written row by row (blocking.cpp), with the same bits: every kind of
 // operand, edges of register tiles, the longest k for which it is so, and beyond.
 TEST_P(Kernels, FarSums) {
