@@ -53,10 +53,11 @@ void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* 
   }
 }
 
-// C = alpha·A·B and nothing else, in the input's type or f32 and a layout that TMA writes.
+// In the input's type or f32 and a layout that TMA writes. Groups' kernels have no registers for
+// more than C = alpha·A·B.
 bool can_store_by_tma(const Problem& problem, const Sm90Launch& launch,
                       std::span<const Operands> groups) {
-  if (!is_scaled_product(problem) ||
+  if ((launch.config.is_grouped && !is_scaled_product(problem)) ||
       (problem.types.c != launch.config.input && problem.types.c != ElementType::f32)) {
     return false;
   }
@@ -179,6 +180,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
 
   fill_header(header, launch, layout, workspace);
+  header.finishes_sums = store_by_tma && !is_scaled_product(problem);
 
   if (products.size() == 1) {
     const Sm90Task task = make_task(launch, products[0], problem.alpha, store_by_tma);

@@ -99,8 +99,11 @@ template <Sm90Config kConfig>
 struct SharedStorage {
   static constexpr int kStages = kConfig.block.stages;
   static constexpr bool kHasViews = kConfig.is_grouped;
-  // Where groups' tiles are taken in turns, the multipliers have no register left to count.
-  static constexpr bool kCountsHere = kConfig.is_grouped && kConfig.block.in_turns;
+  // Where the multipliers have no register left to count: groups' tiles in turns, and 192 columns
+  // to which a bias may be added.
+  static constexpr bool kCountsHere =
+      (kConfig.is_grouped && kConfig.block.in_turns) ||
+      (kConfig.purpose() == Sm90Purpose::any && kConfig.block.cols == 192);
 
   alignas(1024) std::byte a[kStages][kConfig.a().bytes()];  // (BM, BK, STAGE), swizzled
   alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled

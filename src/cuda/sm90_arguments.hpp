@@ -41,7 +41,7 @@ struct Sm90Task {
   GroupColumns columns;        // read by kernels that are compiled for groups
   std::int32_t first_row = 0;  // of CutRows, where the groups are such
   bool multiplies = true;      // false where k or alpha is 0: A and B must not be touched
-  bool store_by_tma = false;   // C = alpha·A·B in a layout that TMA can write
+  bool store_by_tma = false;   // C lies so that TMA can write it, and the kernel can so finish it
 };
 
 // How the blocks of a cluster share their loads. Rank r is block r mod rows of the cluster's rows,
@@ -71,6 +71,7 @@ struct Sm90Header {
   bool multiplies = true;           // of a single product, as in Sm90Task
 
   bool store_by_tma = false;
+  bool finishes_sums = false;     // more than alpha·A·B leaves by TMA
   bool peers_meet = false;        // of a plain product's tiles (schedule/fixup_meeting.hpp)
   bool stores_dense_rows = true;  // how C lies where it leaves by TMA, for all products
   std::int32_t group_count = 0;

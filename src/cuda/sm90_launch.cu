@@ -42,7 +42,8 @@ Sm90Shares shares_of(const Sm90Launch& launch) {
 // As Sm90Config has it.
 bool is_plain(const Sm90Header& header, const Sm90Config& config) {
   return header.units.count > 0 && header.multiplies && header.store_by_tma &&
-         header.epilogue.c_type == config.input && header.trace.blocks == nullptr;
+         !header.finishes_sums && header.epilogue.c_type == config.input &&
+         header.trace.blocks == nullptr;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "cuda/ptx/wgmma.cuh"
 #include "cuda/sm90_block.cuh"
 #include "cuda/sm90_epilogue.cuh"
+#include "cuda/sm90_finish_sums.cuh"
 #include "cuda/sm90_meeting.cuh"
 #include "cuda/sm90_store_lines.cuh"
 
@@ -201,6 +202,11 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
 
   const auto alpha_of_product = [&] { return static_cast<float>(header.epilogue.alpha); };
 
+  // The tile before may have left by TMA, which still reads the staging memory.
+  const auto wait_for_staging = [&](int lane) {
+    if (lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+    ptx::barrier_wait<kWarpgroupThreads>(1 + ptx::thread_in_block() / kWarpgroupThreads);
+  };
   const auto finish = [&](const WorkItem& item, WarpTile tile, float alpha) {
     const BlockTask task = block.task_in_ring(item);
     const std::int64_t columns = task.columns.count;
@@ -212,9 +218,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
                                   warp / 4, columns);
     } else {
       if (!kIsPlain && !task.store_by_tma) {
-        // The tile before may have left by TMA, which still reads the staging memory.
-        if (tile.lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
-        ptx::barrier_wait<kWarpgroupThreads>(1 + warp / 4);
+        wait_for_staging(tile.lane);
         store_by_lines<kConfig>(sums, header.epilogue, task.operands, tile,
                                 kIsGrouped ? tile.col + columns : task.operands.n);
         return;
@@ -222,6 +226,11 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
       // Of each warp, the one lane that may store.
       if (tile.lane == 0) block.see_tensor_map(block.map_of_c(task));
       if constexpr (!kIsGrouped && !kIsPlain) {
+        if (header.finishes_sums) {
+          wait_for_staging(tile.lane);
+          finish_sums<Input, kConfig>(sums, header.epilogue, task.operands, tile);
+          alpha = 1;
+        }
         if (header.epilogue.c_type == ElementType::f32) {
           store_f32_by_tma<kConfig>(sums, alpha, &block.map_of_c(task), tile,
                                     header.stores_dense_rows);

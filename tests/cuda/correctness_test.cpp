@@ -267,23 +267,77 @@ TEST_P(Kernels, EveryWayToC) {
   EXPECT_EQ(judged_, turn);
 }
 
-// A few small products under every schedule: short enough for compute-sanitizer.
+// Where C lies so that the tensor memory accelerator can write it, the epilogue happens in
+// registers; where a line of it begins elsewhere, on another way to C.
+TEST_P(Kernels, BothWaysToCMakeTheSameBits) {
+  if (!kernel().needs_tma) GTEST_SKIP() << "it has one way to C";
+  const TileConfig& tile = kernel().tile;
+  const GemmShape shape{2 * tile.block_m + 8, tile.block_n + 24, 3 * tile.block_k};
+  const auto all = schedules(processors_);
+  int turn = 0;
+  for (const ElementType c : {kernel().a, ElementType::f32}) {
+    for (const BiasAxis bias : {BiasAxis::none, BiasAxis::row, BiasAxis::column}) {
+      for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu_tanh,
+                                          Activation::gelu_erf, Activation::silu}) {
+        for (const bool column_major : {false, true}) {
+          ProductCase what{.types = {kernel().a, kernel().b, c},
+                           .shape = shape,
+                           .alpha = -0.75,
+                           .beta = turn % 3 == 0 ? 0 : 0.5,
+                           .epilogue = {bias, activation},
+                           .bias_stride = 1 + turn % 2,
+                           .seed = static_cast<std::uint64_t>(turn + 1)};
+          what.c = aligned(c, shape.m, shape.n, column_major);
+          const Schedule& schedule = all[static_cast<std::size_t>(turn) % all.size()];
+          SCOPED_TRACE(describe_case(what, schedule));
+          DeviceProduct by_boxes(what);
+          what.c.padding += 1;
+          DeviceProduct by_lines(what);
+          for (DeviceProduct* const product : {&by_boxes, &by_lines}) {
+            const Operands group = product->operands();
+            run(forced_plan(product->problem(), kernel(), schedule), {&group, 1});
+          }
+          EXPECT_EQ(by_boxes.verdict(3), "");
+          EXPECT_EQ(by_boxes.c().count_differences(by_lines.c()), 0);
+          ++turn;
+        }
+      }
+    }
+  }
+}
+
+// A few small products under every schedule, some with all that C may depend on: short enough for
+// compute-sanitizer. The peers of the last one's six tiles meet.
 TEST_P(Kernels, Sanitizer) {
   const TileConfig& tile = kernel().tile;
-  for (const Schedule& schedule :
-       {Schedule{.kind = ScheduleKind::data_parallel, .workers = 3},
-        Schedule{.kind = ScheduleKind::split_k, .workers = 4, .splits = 3},
-        Schedule{.kind = ScheduleKind::stream_k, .workers = 11},
-        Schedule{.kind = ScheduleKind::hybrid, .workers = 3}}) {
-    const GemmShape shape{tile.block_m + 8, 2 * tile.block_n + 8, 4 * tile.block_k + 8};
-    const GemmTypes types{kernel().a, kernel().b, output_types(kernel()).back()};
-    ProductCase what{.types = types, .shape = shape, .beta = 1};
+  const bool whole = is_integer(kernel());
+  const ElementType last_type = output_types(kernel()).back();
+  struct Sample {
+    Schedule schedule;
+    ElementType c;
+    double beta = 0;
+    Epilogue epilogue = {};
+    int iterations = 4;
+  };
+  using enum ScheduleKind;
+  const Epilogue all = {BiasAxis::column, whole ? Activation::relu : Activation::silu};
+  for (const Sample& sample :
+       {Sample{{.kind = data_parallel, .workers = 3}, gemm_types_for(kernel().a).c},
+        Sample{{.kind = split_k, .workers = 4, .splits = 3}, last_type, 0, all},
+        Sample{{.kind = stream_k, .workers = 11}, last_type, 1},
+        Sample{{.kind = hybrid, .workers = 3}, last_type, 1},
+        Sample{{.kind = split_k, .workers = 48, .splits = 8}, last_type, 0, {}, 8}}) {
+    const GemmShape shape{tile.block_m + 8, 2 * tile.block_n + 8,
+                          sample.iterations * tile.block_k + 8};
+    const GemmTypes types{kernel().a, kernel().b, sample.c};
+    ProductCase what{
+        .types = types, .shape = shape, .beta = sample.beta, .epilogue = sample.epilogue};
     what.a = aligned(types.a, shape.m, shape.k, false);
-    what.b = aligned(types.b, shape.k, shape.n, schedule.workers == 4);
+    what.b = aligned(types.b, shape.k, shape.n, sample.schedule.splits == 3);
     what.c = aligned(types.c, shape.m, shape.n, false);
-    expect_right(what, schedule);
+    expect_right(what, sample.schedule);
   }
-  EXPECT_EQ(judged_, 4);
+  EXPECT_EQ(judged_, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, Kernels, ::testing::ValuesIn(kernels_under_test()),
