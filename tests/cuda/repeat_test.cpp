@@ -4,9 +4,13 @@
 
 #include <deque>
 
+#include "core/sm90_tiles.hpp"
 #include "cuda/hog.hpp"
 #include "cuda/product.hpp"
 #include "cuda/repeat.hpp"
+#include "schedule/fix_up_of.hpp"
+#include "schedule/grouped.hpp"
+#include "schedule/partition_of.hpp"
 
 namespace tessera::test {
 namespace {
@@ -84,6 +88,9 @@ TEST_P(Repeat, PeersThatMeetAddUpLikeTheTree) {
     DeviceProduct product(what);
     const Operands group = product.operands();
     const Plan plan = forced_plan(product.problem(), kernel(), schedule);
+    const HostIterationSpace space(plan.problem.groups, plan.tile);
+    EXPECT_EQ(fix_up_of(plan, partition_of(plan, space), space) == FixUp::meeting,
+              pieces >= sm90_block(tile).meets_from());
     Trace trace;
     RunOptions traced;
     traced.trace = &trace;
