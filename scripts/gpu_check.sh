@@ -108,10 +108,17 @@ if wanted bench; then
   options=()
   [ -n "$cublaslt" ] && options+=(--cublaslt "$cublaslt")
   [ -n "$commit" ] && options+=(--commit "$commit")
-  for list in dense decode log256 loguniform; do
-    stage "bench_$list" "$bench" "$list" --count "$count" "${options[@]}" --json "$out/bench_$list.json"
-    tail -n 1 "$out/bench_$list.log"
-  done
+  measure() {
+    local name=bench_$1
+    shift
+    stage "$name" "$bench" "$@" "${options[@]}" --json "$out/$name.json"
+    tail -n 1 "$out/$name.log"
+  }
+  for list in dense decode log256 loguniform; do measure $list $list --count "$count"; done
+  measure epilogue_bias epilogue --bias
+  measure epilogue_relu epilogue --activation relu
+  measure epilogue_gelu epilogue --bias --activation gelu_tanh
+  measure epilogue_beta epilogue --beta 1
 fi
 
 # racecheck follows barriers only for threads that arrive themselves: it gets kernels built so.
@@ -127,16 +134,35 @@ racecheck_tests() {
   done
 }
 sanitize() {
-  stage "sanitizer_$1" compute-sanitizer --tool "$1" --error-exitcode 1 \
-    "$2" --gtest_filter='*Sanitizer*' --gtest_brief=1
+  compute-sanitizer --tool "$1" --error-exitcode 1 "$2" --gtest_filter='*Sanitizer*' --gtest_brief=1
+}
+# Patching a kernel for racecheck takes a core longer than anything else: several processes share
+# the tests.
+racecheck() {
+  local shards=$(($(nproc) / 2)) shard status=0
+  [ $shards -le 8 ] || shards=8
+  [ $shards -ge 1 ] || shards=1
+  local processes=()
+  for ((shard = 0; shard < shards; ++shard)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard sanitize racecheck "$1" \
+      >"$out/sanitizer_racecheck_$shard.log" 2>&1 &
+    processes+=($!)
+  done
+  for shard in "${!processes[@]}"; do
+    wait "${processes[shard]}" || status=1
+    cat "$out/sanitizer_racecheck_$shard.log"
+  done
+  return $status
 }
 if wanted sanitizer; then
   if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck synccheck initcheck; do sanitize $tool "$tests"; done
+    for tool in memcheck synccheck initcheck; do
+      stage "sanitizer_$tool" sanitize $tool "$tests"
+    done
     [ $compile = no ] || stage racecheck_build build_for_racecheck
     of_races=$(racecheck_tests)
     if [ -n "$of_races" ]; then
-      sanitize racecheck "$of_races"
+      stage sanitizer_racecheck racecheck "$of_races"
     else
       echo "gpu_check: racecheck: left out, it needs tests built with TESSERA_EVERY_LANE_ARRIVES"
     fi
