@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/catalogue.hpp"
 #include "core/tile_config.hpp"
@@ -317,6 +318,7 @@ TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
   Problem problem = dense_problem({8, 3000, 2000});
   const Plan rows = make_plan(problem, machine);
   problem.groups = {{3000, 8, 2000}};
+  std::swap(problem.a, problem.b);
   for (OperandLayout* layout : {&problem.a, &problem.b, &problem.c}) layout->major = Major::column;
   const Plan columns = make_plan(problem, machine);
   EXPECT_EQ(columns.tile.block_m, rows.tile.block_n);
@@ -324,6 +326,19 @@ TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
   EXPECT_TRUE(rows.tile.b_in_place);
   EXPECT_TRUE(columns.tile.a_in_place);
   EXPECT_DOUBLE_EQ(columns.cost.seconds, rows.cost.seconds);
+}
+
+// Many register tiles read B, whose rows start on cache lines or do not.
+TEST(Planner, AnUnalignedBIsPackedSooner) {
+  const Machine machine = machine_by_name("zen5");
+  Problem problem =
+      dense_problem({400, 24, 30}, {ElementType::f32, ElementType::f32, ElementType::f32});
+  PlanOptions options;
+  options.workers = 1;
+  problem.b.alignment = 64;
+  EXPECT_TRUE(make_plan(problem, machine, options).tile.b_in_place);
+  problem.b.alignment = 32;
+  EXPECT_FALSE(make_plan(problem, machine, options).tile.b_in_place);
 }
 
 TEST(Planner, OptionsAreHonoured) {
