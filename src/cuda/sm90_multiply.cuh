@@ -84,6 +84,9 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     return ptx::barrier_any<kWarpgroupThreads>(1 + ptx::thread_in_block() / kWarpgroupThreads,
                                                mine);
   };
+  const auto wait_for_warpgroup = [] {
+    ptx::barrier_wait<kWarpgroupThreads>(1 + ptx::thread_in_block() / kWarpgroupThreads);
+  };
   constexpr int kStripBytes = kWarpgroupRows * kSm90BlockK * kElementBytes;
   using DescriptorA =
       ptx::MatrixDescriptor<kA.swizzle_bytes(), kA.slab_bytes(), kA.descriptor_stride()>;
@@ -205,7 +208,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   // The tile before may have left by TMA, which still reads the staging memory.
   const auto wait_for_staging = [&](int lane) {
     if (lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
-    ptx::barrier_wait<kWarpgroupThreads>(1 + ptx::thread_in_block() / kWarpgroupThreads);
+    wait_for_warpgroup();
   };
   const auto finish = [&](const WorkItem& item, WarpTile tile, float alpha) {
     const BlockTask task = block.task_in_ring(item);
@@ -262,14 +265,14 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     auto* const slot = static_cast<FixupPiece<float>*>(own_fixup_space().slots) +
                        item.slot(item.peer) * (kPieces * kWarpgroupThreads);
     publish(slot + ptx::thread_in_block() % kWarpgroupThreads, sums);
-    any_of_warpgroup(false);
+    wait_for_warpgroup();
   };
   const auto finish_together = [&](const WorkItem& item) {
     const WarpTile tile = tile_of(item);
     const bool is_first = tile.warp == 0 && tile.lane == 0;
     FixupSeat& seat = shared.seats[ptx::thread_in_block() / kWarpgroupThreads];
     if (is_first) seat = meet(own_fixup_space().counters + item.counter, item.peers);
-    any_of_warpgroup(false);
+    wait_for_warpgroup();
     const auto store = [&](int piece, const FixupPiece<float>& sums_of_piece) {
       constexpr int kPiecesOfStrip = kColumns / 8;
       const int strip = piece % kPieces / kPiecesOfStrip;
