@@ -63,6 +63,8 @@ def listed(values):
 # The GPU's reports.
 
 GPU_REPORTS = ("h200_log256", "h200_loguniform", "h200_dense", "h200_decode", "h200_grouped")
+EPILOGUE_REPORTS = {"h200_epilogue_bias": "bias", "h200_epilogue_relu": "ReLU", "h200_epilogue_gelu": "bias, GELU",
+                    "h200_epilogue_beta": "beta"}
 
 
 def seconds_of(case, contestant="tessera"):
@@ -184,6 +186,22 @@ def other_lists():
                      f"{summary['geometric_mean_over_best']:.3f}",
                      f"{summary['worst_over_first']:.2f} at {summary['worst_case'].replace('x', '×')}"])
     return table(["list", "products", "over the first choice", "over the best of eight", "worst"], rows)
+
+
+def epilogues():
+    """A column for each epilogue: time, and cuBLASLt's over it."""
+    reports = {what: load(name) for name, what in EPILOGUE_REPORTS.items()}
+    rows = []
+    for cases in zip(*(report["cases"] for report in reports.values())):
+        if len({case["name"] for case in cases}) != 1:
+            raise SystemExit("bench/results: the reports of epilogues have different products")
+        rows.append([size(cases[0]["shapes"][0]),
+                     *(f"{three_digits(1e6 * seconds_of(case))} ({case['ratio_first']:.2f})" for case in cases)])
+    rows.append(["geometric mean", *(f"({report['summary']['geometric_mean_over_first']:.3f})"
+                                     for report in reports.values())])
+    commit = short(listed(report["commit"] for report in reports.values()))
+    links = ", ".join(f"[{what}](../bench/results/{name}.json)" for name, what in EPILOGUE_REPORTS.items())
+    return f"Commit {commit}: {links}.\n\n" + table(["m×n×k", *reports], rows)
 
 
 def groups():
@@ -329,7 +347,7 @@ def cpu():
     reports = {path.stem: load(path.stem) for path in sorted(RESULTS.glob("*.json"))
                if path.stem != MOE_REPORT}
     unknown = [name for name, report in reports.items()
-               if name not in GPU_REPORTS and not is_cpu_report(report)]
+               if name not in (*GPU_REPORTS, *EPILOGUE_REPORTS) and not is_cpu_report(report)]
     if unknown:
         raise SystemExit(f"bench/results: {', '.join(unknown)}: neither a CPU's report nor named by a block "
                          "of scripts/performance_page.py")
@@ -338,7 +356,8 @@ def cpu():
 
 
 BLOCKS = {"gpu setup": gpu_setup, "goals": goals, "by duration": by_duration, "products": products,
-          "other lists": other_lists, "last wave": last_wave, "groups": groups, "experts": experts, "cpu": cpu}
+          "other lists": other_lists, "epilogues": epilogues, "last wave": last_wave, "groups": groups,
+          "experts": experts, "cpu": cpu}
 
 
 def filled(text, page):
