@@ -454,12 +454,6 @@ double least_seconds(const TileProfile& profile, const Machine& machine, const S
          work / static_cast<double>(workers) + fixup_seconds(profile, machine, partition);
 }
 
-// Whole tiles are dealt by turns here, and levelled where workers claim them. So a hybrid's pieces,
-// which are levelled here, too, have to win by more. H200, 2026-11, 1200 groups of random sizes,
-// each with whole tiles and as a hybrid: 48 hybrids that promised 1 to 10 % lost 1 %, 18 that
-// promised more gained 2 %.
-constexpr double kWorthPieces = 0.9;
-
 double price_of(const TileProfile& profile, const Schedule& schedule, double seconds) {
   const bool has_claimed_pieces = profile.are_claimed && schedule.kind == ScheduleKind::hybrid;
   return has_claimed_pieces ? seconds / kWorthPieces : seconds;
