@@ -69,7 +69,8 @@ __device__ inline void store_element(void* data, std::int64_t index, ElementType
   }
 }
 
-// 1 / (1 + e^-x); in f32 by the special function unit, a few units in the last place off.
+// 1 / (1 + e^-x); in f32 by the special function unit: a few units in the last place off, and
+// |x| times as many where the result is next to 0.
 __device__ inline float logistic(float x) {
   return __fdividef(1.F, 1.F + __expf(-x));
 }
