@@ -8,6 +8,7 @@
 #include "cli/shape.hpp"
 #include "plan/cost.hpp"
 #include "report/schedule_rows.hpp"
+#include "report/text.hpp"
 #include "schedule/division.hpp"
 #include "schedule/fix_up_of.hpp"
 #include "schedule/fixup.hpp"
@@ -86,23 +87,13 @@ std::string fix_up_text(std::int64_t peers, FixUp fix_up) {
                                           kFixupFanIn, levels));
 }
 
-const char* hybrid_text(HybridCut cut) {
-  switch (cut) {
-    case HybridCut::last_tiles:
-      return ", in pieces";
-    case HybridCut::one_tile:
-      return ", one-tile";
-    case HybridCut::two_tiles:
-      return ", two-tile";
-  }
-  return "";
-}
-
 std::string to_text(const Schedule& schedule, const Partition& partition) {
   std::string text(name_of(schedule.kind));
   if (schedule.kind == ScheduleKind::split_k) text += fmt::format("({})", schedule.splits);
   text += fmt::format(", {} workers", schedule.workers);
-  if (schedule.kind == ScheduleKind::hybrid) text += hybrid_text(hybrid_cut(partition));
+  if (schedule.kind == ScheduleKind::hybrid) {
+    text += fmt::format(", {}", report::hybrid_cut_name(partition));
+  }
   text += fmt::format(", {}", name_of(schedule.order));
   if (schedule.order == TileOrder::swizzle) text += fmt::format("({})", schedule.group_m);
   return text + " order";

@@ -36,7 +36,7 @@ struct CutStory {
 // A candidate that was costed and lost.
 struct LoserStory {
   Candidate candidate;
-  std::string cut;  // "hybrid, two tiles"
+  std::string cut;  // "hybrid, two-tile"
   double times_as_long = 1;
   std::string why;  // the term that grew most: "imbalance +12.1 µs"
 };

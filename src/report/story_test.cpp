@@ -79,7 +79,7 @@ TEST(Story, NamesAHybridByWhatItCuts) {
   const auto hybrids = std::ranges::count(story.cuts, ScheduleKind::hybrid,
                                           [](const CutStory& one) { return one.schedule.kind; });
   EXPECT_EQ(hybrids, 1);
-  EXPECT_EQ(story.cuts.back().name, "hybrid, one tile");
+  EXPECT_EQ(story.cuts.back().name, "hybrid, one-tile");
   EXPECT_TRUE(story.cuts.back().is_chosen);
 }
 

@@ -130,18 +130,23 @@ std::string tile(const TileConfig& tile) {
   return fmt::format("{} × {} × {}", tile.block_m, tile.block_n, tile.block_k);
 }
 
+std::string_view hybrid_cut_name(const Partition& hybrid) {
+  switch (hybrid_cut(hybrid)) {
+    case HybridCut::last_tiles:
+      return "in pieces";
+    case HybridCut::one_tile:
+      return "one-tile";
+    case HybridCut::two_tiles:
+      return "two-tile";
+  }
+  return "";
+}
+
 std::string cut(const Schedule& schedule, const Partition& partition) {
   if (schedule.kind == ScheduleKind::split_k) return fmt::format("split_k({})", schedule.splits);
   std::string name(name_of(schedule.kind));
-  if (schedule.kind != ScheduleKind::hybrid) return name;
-  switch (hybrid_cut(partition)) {
-    case HybridCut::last_tiles:
-      return name + ", in pieces";
-    case HybridCut::one_tile:
-      return name + ", one tile";
-    case HybridCut::two_tiles:
-      return name + ", two tiles";
-  }
+  if (schedule.kind == ScheduleKind::hybrid)
+    name += fmt::format(", {}", hybrid_cut_name(partition));
   return name;
 }
 

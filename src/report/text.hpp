@@ -39,7 +39,9 @@ std::string shapes(const Problem& problem);
 std::string types(const GemmTypes& types);
 // "128 × 128 × 32"
 std::string tile(const TileConfig& tile);
-// "split_k(4)", "hybrid, two tiles": a schedule and its partition without workers and order.
+// What a hybrid cuts: "one-tile", "two-tile" or "in pieces".
+std::string_view hybrid_cut_name(const Partition& hybrid);
+// "split_k(4)", "hybrid, two-tile": a schedule and its partition without workers and order.
 std::string cut(const Schedule& schedule, const Partition& partition);
 // "swizzle(8)"
 std::string order(const Schedule& schedule);
