@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 #include "bench/provenance.hpp"
@@ -155,7 +156,10 @@ Json bench_json(const CpuBenchOptions& options, const std::vector<CaseResult>& r
   json["peers"] = Json::array();
   for (const bench::Peer* const peer : options.peers) {
     const bench::PeerInfo info = peer->info();
-    json["peers"].push_back({{"name", info.name}, {"version", info.version}, {"path", info.path}});
+    // Without its folder, which tells of one machine alone.
+    json["peers"].push_back({{"name", info.name},
+                             {"version", info.version},
+                             {"path", std::filesystem::path(info.path).filename().string()}});
   }
   json["results"] = Json::array();
   for (const CaseResult& result : results) json["results"].push_back(case_json(result));

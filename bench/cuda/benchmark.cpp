@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "bench/cuda/cublaslt.hpp"
@@ -195,7 +196,8 @@ const Machine& CudaBenchmark::machine() const {
 
 std::string CudaBenchmark::peer_name() const {
   if (!state_->peer) return "";
-  return "cuBLASLt " + state_->peer->version() + " (" + state_->peer->path() + ")";
+  const std::filesystem::path library = state_->peer->path();
+  return "cuBLASLt " + state_->peer->version() + " (" + library.filename().string() + ")";
 }
 
 CudaCaseResult CudaBenchmark::measure(const Case& what) {

@@ -106,6 +106,8 @@ class CommandTest(CommandCase):
         self.assertEqual(measured, {"tessera", *peers})
         self.assertFalse([one for one in record["results"][0]["results"] if "wrong_result" in one])
         self.assertEqual([peer["name"] for peer in record["peers"]], peers)
+        for peer in record["peers"]:
+            self.assertNotIn("/", peer["path"])
 
     def test_calibrate(self):
         result = json.loads(self.tessera("calibrate --seconds 0.001 --save m.json --json").stdout)
