@@ -13,15 +13,15 @@
 #include "cpu/cpuid.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
+#include "support/kernel_runs.hpp"
 
 namespace tessera {
 namespace {
 
 using test::Fill;
+using test::kMostPeers;
 using test::Placement;
 using test::Product;
-
-constexpr std::int64_t kMostContributors = 200;
 
 const KernelEntry& kernel_for(ElementType type) {
   for (const KernelEntry& kernel : cpu_kernels()) {
@@ -89,7 +89,7 @@ TEST(Direct, ColumnsOfOneProductOnAnyNumberOfThreads) {
           const Operands operands = product.operands();
           cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
           ASSERT_EQ(product.c.bytes(), expected.c.bytes()) << threads;
-          ASSERT_EQ(check_product(product, 2, 1, {}, kMostContributors), "");
+          ASSERT_EQ(check_product(product, 2, 1, {}, kMostPeers), "");
         }
       }
     }
@@ -109,7 +109,7 @@ TEST(Direct, GroupsOfMixedSmallProductsOnAnyNumberOfThreads) {
       Group group(plan);
       ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), group.operands, threads));
       for (Product& product : group.products) {
-        ASSERT_EQ(check_product(product, 0.5, threads % 2, {}, kMostContributors), "");
+        ASSERT_EQ(check_product(product, 0.5, threads % 2, {}, kMostPeers), "");
       }
     }
   }
@@ -159,7 +159,7 @@ TEST(Direct, PacksAColumnMajorB) {
       }
       ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), operands, threads));
       for (Product& product : products) {
-        ASSERT_EQ(check_product(product, 0.5, 1, {}, kMostContributors), "");
+        ASSERT_EQ(check_product(product, 0.5, 1, {}, kMostPeers), "");
       }
     }
   }

@@ -1,0 +1,183 @@
+// Every microkernel of the catalogue, forced, over edge sizes, layouts, schedules, epilogues and
+// thread counts, judged element by element. The ways by which operands reach it are tested in
+// operand_paths_test.cpp.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "cpu/kernel.hpp"
+#include "cpu/run.hpp"
+#include "support/check_product.hpp"
+#include "support/kernel_runs.hpp"
+
+namespace tessera {
+namespace {
+
+using test::check_product;
+using test::Fill;
+using test::Kernels;
+using test::kMostPeers;
+using test::kSchedules;
+using test::Placement;
+using test::plan_for;
+using test::Product;
+using test::run_and_check;
+using test::types_of;
+
+std::vector<const KernelEntry*> all_kernels() {
+  std::vector<const KernelEntry*> all;
+  for (const KernelEntry& kernel : cpu_kernels()) all.push_back(&kernel);
+  return all;
+}
+
+std::string kernel_name(const testing::TestParamInfo<const KernelEntry*>& info) {
+  return std::string(info.param->name);
+}
+INSTANTIATE_TEST_SUITE_P(Cpu, Kernels, testing::ValuesIn(all_kernels()), kernel_name);
+
+TEST_P(Kernels, CodeAgreesWithTheCatalogue) {
+  const cpu::KernelCode* code = cpu::find_code(kernel().name);
+  ASSERT_NE(code, nullptr);
+  EXPECT_EQ(code->mr, kernel().tile.mr);
+  EXPECT_EQ(code->nr, kernel().tile.nr);
+  EXPECT_EQ(code->accumulator, accumulator_of(types_of(kernel())));
+  EXPECT_EQ(code->reads_in_place, kernel().reads_in_place);
+  EXPECT_EQ(code->interleaves, kernel().interleaves);
+  EXPECT_EQ(code->multiplies_dots, kernel().multiplies_dots);
+}
+
+// One tile: every number of rows and vectors that a register tile can have, packed and in place.
+TEST_P(Kernels, EveryRegisterTileSize) {
+  const int mr = kernel().tile.mr;
+  const int nr = kernel().tile.nr;
+  std::uint64_t seed = 1;
+  for (std::int64_t m = 1; m <= mr + 1; ++m) {
+    for (const std::int64_t n :
+         {1, nr / 2 - 1, nr / 2, nr / 2 + 1, nr - 1, nr, nr + 1, 2 * nr + 3}) {
+      for (const std::int64_t k : {1, 2, 3, 7, 64}) {
+        for (const bool in_place : {false, true}) {
+          Plan plan =
+              plan_for(kernel(), types_of(kernel(), true), {m, n, k}, {m + 3, n + 3, 32}, {});
+          plan.tile.a_in_place = in_place;
+          plan.tile.b_in_place = in_place;
+          Product product(plan.problem.types, {m, n, k}, 0, Fill::normal, seed++);
+          ASSERT_EQ(run_and_check(plan, product, 1), "") << (in_place ? "in place" : "packed");
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, EdgesOfTilesInEverySchedule) {
+  std::uint64_t seed = 1000;
+  for (const Schedule& schedule : kSchedules) {
+    for (const std::int64_t m : {0, 1, 24, 61}) {
+      for (const std::int64_t n : {1, 63, 64, 131}) {
+        for (const std::int64_t k : {0, 1, 31, 33, 127}) {
+          for (const bool wide_c : {false, true}) {
+            Plan plan =
+                plan_for(kernel(), types_of(kernel(), wide_c), {m, n, k}, {24, 64, 32}, schedule);
+            plan.tile.mc = 12;
+            Product product(plan.problem.types, {m, n, k}, 0, Fill::normal, seed++);
+            ASSERT_EQ(run_and_check(plan, product, 2), "")
+                << name_of(schedule.kind) << " " << m << "×" << n << "×" << k;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, EveryLayoutAndBeta) {
+  const bool integer = kernel().a == ElementType::i8 || kernel().a == ElementType::u8;
+  const std::array<Placement, 4> placements = {
+      {{}, {.padding = 3}, {.column_major = true, .padding = 5}, {.padding = 1, .step = 2}}};
+  std::uint64_t seed = 2000;
+  for (const Placement& a : placements) {
+    for (const Placement& b : placements) {
+      for (const Placement& c : placements) {
+        for (const double beta : {0.0, 1.0, integer ? -2.0 : -0.5}) {
+          for (const bool in_place : {false, true}) {
+            const GemmShape shape{37, 75, 83};
+            Plan plan = plan_for(kernel(), types_of(kernel()), shape, {25, 40, 32},
+                                 kSchedules[seed % kSchedules.size()]);
+            plan.problem.alpha = integer ? 3 : 0.75;
+            plan.problem.beta = beta;
+            plan.tile.a_in_place = in_place;
+            plan.tile.b_in_place = in_place;
+            Product product(plan.problem.types, shape, beta, Fill::normal, seed++, a, b, c);
+            ASSERT_EQ(run_and_check(plan, product, 2), "") << "beta " << beta << ", " << seed;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, EveryEpilogue) {
+  const bool integer = kernel().a == ElementType::i8 || kernel().a == ElementType::u8;
+  std::uint64_t seed = 4000;
+  for (const BiasAxis bias : {BiasAxis::none, BiasAxis::row, BiasAxis::column}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu_tanh,
+                                        Activation::gelu_erf, Activation::silu}) {
+      if (integer && activation != Activation::none && activation != Activation::relu) continue;
+      for (const std::int64_t k : {0, 16, 70}) {
+        for (const Schedule& schedule : {kSchedules[0], kSchedules[2]}) {
+          for (const bool wide_c : {false, true}) {
+            Plan plan =
+                plan_for(kernel(), types_of(kernel(), wide_c), {29, 83, k}, {24, 64, 32}, schedule);
+            plan.problem.beta = 1;
+            plan.problem.epilogue = {bias, activation};
+            Product product(plan.problem.types, {29, 83, k}, 1, Fill::normal, seed++);
+            ASSERT_EQ(run_and_check(plan, product, 1), "")
+                << name_of(bias) << " " << name_of(activation);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, BitsDoNotDependOnThreads) {
+  for (const Schedule& schedule : kSchedules) {
+    std::vector<std::byte> first;
+    for (const int threads : {1, 2, 3, 7, 64}) {
+      const GemmShape shape{150, 170, 190};
+      Plan plan = plan_for(kernel(), types_of(kernel()), shape, {48, 64, 32}, schedule);
+      Product product(plan.problem.types, shape, 0, Fill::normal, 77);
+      const Operands operands = product.operands();
+      cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
+      if (first.empty()) {
+        first = product.c.bytes();
+        ASSERT_EQ(check_product(product, 1, 0, {}, kMostPeers), "");
+      }
+      ASSERT_EQ(first, product.c.bytes()) << threads << " threads";
+    }
+  }
+}
+
+// More rows leave the ones before them unchanged, wherever a plan's blocks of k stay the same.
+TEST_P(Kernels, BitsOfARowDoNotDependOnTheNumberOfRows) {
+  const GemmShape largest{130, 70, 100};
+  std::vector<double> row;
+  for (const std::int64_t m : {1, 2, 5, 6, 12, 13, 24, 31, 64, 130}) {
+    const GemmShape shape{m, largest.n, largest.k};
+    Plan plan = plan_for(kernel(), types_of(kernel()), shape, {24, 64, 32}, {});
+    Product product(plan.problem.types, largest, 0, Fill::normal, 5);
+    Operands operands = product.operands();
+    operands.a.rows = m;
+    operands.c.rows = m;
+    cpu::run_plan(plan, {&operands, 1}, {});
+    std::vector<double> found;
+    for (std::int64_t col = 0; col < largest.n; ++col) found.push_back(product.c.at(0, col));
+    if (row.empty()) row = found;
+    ASSERT_EQ(row, found) << m << " rows";
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,194 @@
+// The ways by which operands reach a microkernel: in place or packed, as dot products, as streams,
+// with rows that drive each other out of a cache, packed ahead; and C that no cache holds. For
+// every microkernel of the catalogue, judged element by element.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "cpu/run.hpp"
+#include "support/check_product.hpp"
+#include "support/kernel_runs.hpp"
+
+namespace tessera {
+namespace {
+
+using test::Fill;
+using test::Kernels;
+using test::kSchedules;
+using test::plan_for;
+using test::Product;
+using test::run_and_check;
+using test::types_of;
+
+// Rows of A and columns of B along k, in place: every size of a tile of dot products, all ends of
+// k.
+TEST_P(Kernels, DotProductsOfEverySize) {
+  std::uint64_t seed = 500;
+  for (std::int64_t m = 1; m <= 6; ++m) {
+    for (const std::int64_t n : {1, 4, 7, 8, 9, 21}) {
+      for (const std::int64_t k : {1, 15, 16, 63, 64, 67, 130, 300}) {
+        Plan plan =
+            plan_for(kernel(), types_of(kernel(), m % 2 == 0), {m, n, k}, {m, n + 3, 256}, {});
+        plan.tile.a_in_place = true;
+        plan.tile.b_in_place = true;
+        plan.problem.beta = n % 2 == 0 ? 0 : 1;
+        Product product(plan.problem.types, {m, n, k}, plan.problem.beta, Fill::normal, seed++, {},
+                        {.column_major = true});
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
+      }
+    }
+  }
+}
+
+// Blocks of k so deep that C is fetched before it is needed (microkernel.hpp), and their
+// remainders; with k = 4096, rows of A that would drive each other out of the nearest cache, and
+// are copied or taken a few at a time (blocking.cpp).
+TEST_P(Kernels, DeepBlocks) {
+  std::uint64_t seed = 700;
+  for (const std::int64_t block_k : {132, 256, 1000}) {
+    for (const std::int64_t k : {131, 257, 700, 4096}) {
+      for (const bool in_place : {false, true}) {
+        const GemmShape shape{2 * kernel().tile.mr + 1, kernel().tile.nr + 1, k};
+        Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {64, 96, block_k}, {});
+        plan.tile.a_in_place = in_place;
+        plan.tile.b_in_place = in_place;
+        plan.problem.beta = 1;
+        Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++);
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << block_k << " of " << k;
+      }
+    }
+  }
+}
+
+// Rows of A whose k ends within a pair or a quad, where they lie, a few at a time and copied: with
+// rows 4096 elements apart, that is for few columns and for many.
+TEST_P(Kernels, RowsThatEndWithinAGroup) {
+  std::uint64_t seed = 800;
+  for (const std::int64_t k : {5, 7, 63, 1021, 4093, 4094}) {
+    for (const std::int64_t n : {kernel().tile.nr + 1, 289}) {
+      for (const std::int64_t block_k : {64, 5000}) {
+        const GemmShape shape{2 * kernel().tile.mr + 1, n, k};
+        Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {64, 320, block_k}, {});
+        plan.problem.beta = k % 2 == 0 ? 0 : 1;
+        Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++,
+                        {.padding = k < 4000 ? 0 : static_cast<int>(4096 - k)});
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << block_k << " of " << k;
+      }
+    }
+  }
+}
+
+// A C that no cache holds is written row by row (blocking.cpp), with the same bits: every kind of
+// operand, edges of register tiles, the longest k for which it is so, and beyond.
+TEST_P(Kernels, FarSums) {
+  const int mr = kernel().tile.mr;
+  const int nr = kernel().tile.nr;
+  std::uint64_t seed = 900;
+  for (const std::int64_t k : {1, 7, 64, 127, 128, 129, 512, 520}) {
+    for (const GemmShape& shape :
+         {GemmShape{2 * mr + 1, 3 * nr - 1, k}, GemmShape{3 * mr, nr + 1, k}}) {
+      for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
+        Plan plan = plan_for(kernel(), types_of(kernel(), variant < 6), shape,
+                             {mr + 5, 2 * nr, variant % 4 == 0 ? 64 : 600}, {});
+        plan.tile.a_in_place = variant % 2 == 1;
+        plan.tile.b_in_place = variant % 4 >= 2;
+        plan.problem.beta = variant < 4 ? 0 : 1;
+        if (variant == 5) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
+        std::vector<std::byte> near;
+        for (const std::int64_t cache : {std::int64_t{1} << 30, std::int64_t{1}}) {
+          plan.machine.cache_bytes = cache;
+          Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed);
+          ASSERT_EQ(run_and_check(plan, product, 2), "") << variant << ", k = " << k;
+          if (near.empty()) near = product.c.bytes();
+          ASSERT_EQ(near, product.c.bytes()) << variant << ", k = " << k;
+        }
+        ++seed;
+      }
+    }
+  }
+}
+
+// Skinny products are turned round, whatever C's layout.
+TEST_P(Kernels, OneRowAndOneColumn) {
+  std::uint64_t seed = 3000;
+  for (const GemmShape& shape :
+       {GemmShape{1, 201, 77}, GemmShape{201, 1, 77}, GemmShape{3, 97, 40}, GemmShape{97, 3, 40},
+        GemmShape{1, 1, 500}, GemmShape{16, 133, 75}}) {
+    for (const bool column_major : {false, true}) {
+      for (const bool in_place : {false, true}) {
+        for (const BiasAxis bias : {BiasAxis::none, BiasAxis::row, BiasAxis::column}) {
+          Plan plan = plan_for(kernel(), types_of(kernel()), shape, {64, 64, 48}, kSchedules[2]);
+          plan.tile.a_in_place = in_place;
+          plan.tile.b_in_place = in_place;
+          // So small a cache that B in place is streamed, a few k at a time.
+          plan.machine.scratchpad_bytes = 1024;
+          plan.problem.epilogue.bias = bias;
+          Product product(plan.problem.types, shape, 0, Fill::normal, seed++,
+                          {.column_major = column_major}, {.column_major = column_major},
+                          {.column_major = column_major, .padding = 1});
+          ASSERT_EQ(run_and_check(plan, product, 2), "") << shape.m << "×" << shape.n;
+        }
+      }
+    }
+  }
+}
+
+// B in place as streams: every number of rows side by side, pieces of B's rows and what is left of
+// them, rows that keep apart in the nearest cache or not, steps of k and what is left of those, and
+// an epilogue over all of it.
+TEST_P(Kernels, StreamsOfB) {
+  std::uint64_t seed = 3500;
+  for (const std::int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13}) {
+    for (const std::int64_t n : {31, 520, 1024, 1100}) {
+      for (const std::int64_t k : {3, 4, 70, 310}) {
+        const std::int64_t block_k = k < 100 ? 33 : 160;
+        Plan plan =
+            plan_for(kernel(), types_of(kernel(), true), {m, n, k}, {m + 3, n + 3, block_k}, {});
+        plan.tile.b_in_place = true;
+        plan.tile.a_in_place = m % 2 == 0;
+        plan.machine.scratchpad_bytes = 1024;
+        plan.problem.beta = k == 4 ? 0 : 1;
+        plan.problem.epilogue = {BiasAxis::column, Activation::relu};
+        Product product(plan.problem.types, {m, n, k}, plan.problem.beta, Fill::normal, seed++);
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
+      }
+    }
+  }
+}
+
+// Weights: packed once, multiplied by inputs of any number of rows, under plans that cut n
+// otherwise.
+TEST_P(Kernels, PackedAhead) {
+  const int nr = kernel().tile.nr;
+  std::uint64_t seed = 5000;
+  for (const bool column_major : {false, true}) {
+    const GemmShape largest{61, 3 * nr + 5, 131};
+    Product weights(types_of(kernel()), largest, 0, Fill::normal, seed, {},
+                    {.column_major = column_major, .padding = 3});
+    Plan plan = plan_for(kernel(), types_of(kernel()), largest, {24, nr, 32}, kSchedules[0]);
+    const PackedMatrix packed = pack_b(plan, weights.operands().b);
+    for (const std::int64_t m : {1, 13, 61}) {
+      for (const Schedule& schedule : kSchedules) {
+        const GemmShape shape{m, largest.n, largest.k};
+        plan = plan_for(kernel(), types_of(kernel()), shape, {24, 2 * nr, 32}, schedule);
+        Product product(plan.problem.types, shape, 0, Fill::normal, seed++, {}, {},
+                        {.column_major = m == 13});
+        Operands operands = product.operands();
+        operands.b = weights.operands().b;
+        Operands without_b = operands;
+        without_b.b.data = nullptr;
+        without_b.packed_b = &packed;
+        cpu::run_plan(plan, {&without_b, 1}, {.threads = 2});
+        const std::vector<std::byte> from_packed = product.c.bytes();
+        cpu::run_plan(plan, {&operands, 1}, {.threads = 2});
+        ASSERT_EQ(from_packed, product.c.bytes()) << m << " rows, " << name_of(schedule.kind);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
