@@ -184,8 +184,10 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   if (product.b_in_place && !product.is_dots) {
     blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
-    // B stays in L2, and a strip of A is enough at a time.
-    if (blocking.fetches_b) blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
+    // B stays in L2, and a strip of A is enough to copy at a time.
+    if (blocking.fetches_b && !blocking.a_in_place) {
+      blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
+    }
   }
   blocking.sums_are_far = writes_far(launch, product, blocking);
   return blocking;
