@@ -1,6 +1,7 @@
 #include "backend.hpp"
 
 #include "core/environment.hpp"
+#include "core/validate.hpp"
 #include "cpu/run.hpp"
 #include "cuda/run.hpp"
 #include "dispatch_line.hpp"
@@ -10,7 +11,7 @@ namespace tessera {
 namespace {
 
 int default_threads() {
-  static const int threads = environment_number("TESSERA_THREADS", 1).value_or(0);
+  static const int threads = environment_number("TESSERA_THREADS", 1, kMostThreads).value_or(0);
   return threads;
 }
 

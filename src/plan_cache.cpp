@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr int kDefaultCapacity = 1024;
+constexpr int kMostCapacity = std::numeric_limits<int>::max();
 // A layer of a network or a factorisation cycles through a handful of shapes.
 constexpr std::size_t kRecentPlans = 16;
 constexpr int kLockAttempts = 100;
@@ -26,7 +28,7 @@ Machine machine_of(int device) {
 PlanCache& shared_cache() {
   // Never destroyed: calls may come from other objects' destructors at exit.
   static auto* const cache = new PlanCache(static_cast<std::size_t>(
-      environment_number("TESSERA_PLAN_CACHE", 0).value_or(kDefaultCapacity)));
+      environment_number("TESSERA_PLAN_CACHE", 0, kMostCapacity).value_or(kDefaultCapacity)));
   return *cache;
 }
 

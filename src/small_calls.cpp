@@ -8,6 +8,7 @@
 
 #include "core/alike.hpp"
 #include "core/overlap.hpp"
+#include "core/validate.hpp"
 #include "cpu/direct.hpp"
 #include "cpu/run.hpp"
 #include "tessera/log.hpp"
@@ -74,7 +75,8 @@ bool repeat(const SmallCall& call, double alpha, const Operands& operands, doubl
                         differ_in_addresses_alone(operands, call.like);
   if (!is_known || !are_addresses_right(call, operands)) return false;
   const bool is_plain = options.device == kHost && options.workspace == nullptr &&
-                        options.trace == nullptr && options.threads >= 0;
+                        options.trace == nullptr && options.threads >= 0 &&
+                        options.threads <= kMostThreads;
   const bool one_thread = !call.may_use_threads || options.threads == 1;
   if (!is_plain || !one_thread || is_logged(LogTopic::dispatch)) return false;
   return cpu::multiply_directly(form, operands);

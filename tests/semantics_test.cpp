@@ -186,6 +186,21 @@ TEST(Concurrency, ACallIsPlannedForItsThreads) {
   }
 }
 
+// OpenMP would end the process, or overrun its stack.
+TEST(Concurrency, ImpossibleNumbersOfThreadsAreRefused) {
+  Product product(kFloat, {4, 4, 4}, 0, Fill::normal, 5);
+  for (int call = 0; call < 3; ++call) gemm(1, product.operands(), 0);
+  Product large(kFloat, {200, 180, 160}, 0, Fill::normal, 5);
+  for (Product* const one : {&product, &large}) {
+    const Operands operands = one->operands();
+    const Plan plan = make_plan(describe({&operands, 1}, 1, 0, {}), host_machine());
+    for (const int threads : {-1, 4097, 100000, std::numeric_limits<int>::max()}) {
+      EXPECT_THROW(gemm(1, operands, 0, {}, {.threads = threads}), Error) << threads;
+      EXPECT_THROW(run(plan, {&operands, 1}, {.threads = threads}), Error) << threads;
+    }
+  }
+}
+
 std::string multiply_on_two_threads() {
   Product product(kFloat, {200, 180, 160}, 0, Fill::normal, 2);
   const Operands operands = product.operands();

@@ -122,7 +122,7 @@ typedef struct tessera_epilogue {
 
 typedef struct tessera_run_options {
   size_t struct_size; /* sizeof(tessera_run_options) */
-  int threads;        /* CPU: for this call, and planned for; 0 is the machine's cores. */
+  int threads;        /* CPU: for this call, up to 4096, and planned for; 0: the cores. */
   int gpu;         /* tessera_gemm and tessera_grouped_gemm: 0 is the host; 1 + n is CUDA device n,
                       current for the thread, whose memory the operands lie in */
   void* stream;    /* GPU: a cudaStream_t; NULL is the legacy default stream. */

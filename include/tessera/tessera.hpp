@@ -29,9 +29,9 @@ namespace tessera {
 inline constexpr int kHost = -1;
 
 struct RunOptions {
-  // Threads for this call on a CPU; 0 takes the machine's workers. gemm and grouped_gemm plan for
-  // as many, and the order of additions is the plan's; a given plan gives the same bits on any
-  // number of threads.
+  // Threads for this call on a CPU, up to 4096; 0 takes the machine's workers. gemm and
+  // grouped_gemm plan for as many, and the order of additions is the plan's; a given plan gives the
+  // same bits on any number of threads.
   int threads = 0;
   // Of gemm and grouped_gemm: the CUDA device, current for the thread, whose memory the operands
   // lie in; kHost for the host. `run` goes where its plan was made for.

@@ -53,15 +53,16 @@ bool environment_names(std::string_view name, std::string_view word) {
   }
 }
 
-std::optional<int> environment_number(std::string_view name, int least) {
+std::optional<int> environment_number(std::string_view name, int least, int most) {
   const std::optional<std::string> value = environment_value(name);
   if (!value) return std::nullopt;
   int number = 0;
   const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-  if (error != std::errc() || end != value->data() + value->size() || number < least) {
+  if (error != std::errc() || end != value->data() + value->size() || number < least ||
+      number > most) {
     throw Error(ErrorCode::invalid_argument, name,
-                "be a whole number of at least " + std::to_string(least), "'" + *value + "'",
-                "correct or unset the environment variable");
+                "be a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+                "'" + *value + "'", "correct or unset the environment variable");
   }
   return number;
 }

@@ -24,8 +24,8 @@ std::optional<std::string> environment_value(std::string_view name);
 // Whether a listed variable's comma-separated value has `word`.
 bool environment_names(std::string_view name, std::string_view word);
 
-// A listed variable's value as a whole number of at least `least`; throws Error(invalid_argument)
-// that names the variable where it is anything else.
-std::optional<int> environment_number(std::string_view name, int least);
+// A listed variable's value as a whole number from `least` to `most`; throws
+// Error(invalid_argument) that names the variable where it is anything else.
+std::optional<int> environment_number(std::string_view name, int least, int most);
 
 }  // namespace tessera

@@ -71,15 +71,15 @@ TEST(Environment, ListsWhatIsSet) {
     }
   }
   EXPECT_TRUE(seen);
-  EXPECT_EQ(environment_number("TESSERA_THREADS", 1), 3);
+  EXPECT_EQ(environment_number("TESSERA_THREADS", 1, 4), 3);
   EXPECT_EQ(environment_value("TESSERA_PLAN_CACHE"), std::nullopt);
 }
 
 TEST(Environment, NamesTheVariableThatIsWrong) {
-  for (const char* const value : {"many", "0", "-1", "3 ", "99999999999"}) {
+  for (const char* const value : {"many", "0", "-1", "3 ", "5", "99999999999"}) {
     const Setting setting("TESSERA_THREADS", value);
     try {
-      environment_number("TESSERA_THREADS", 1);
+      environment_number("TESSERA_THREADS", 1, 4);
       ADD_FAILURE() << value;
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("TESSERA_THREADS"), std::string::npos);

@@ -8,6 +8,10 @@
 
 namespace tessera {
 
+// Threads that a call may ask for. Where the system does not grant them all, GNU OpenMP ends the
+// process, and for some ten thousands it overruns the caller's stack.
+inline constexpr int kMostThreads = 4096;
+
 // Sizes, types and epilogue of a Problem. (describe, in the public API, checks operands too.)
 void check_problem(const Problem& problem);
 

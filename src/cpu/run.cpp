@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/catalogue.hpp"
+#include "core/validate.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/direct.hpp"
 #include "cpu/packed_layout.hpp"
@@ -59,8 +60,9 @@ const KernelCode& look_up_code(const Plan& plan) {
 }
 
 void check_threads(int wanted) {
-  if (wanted >= 0) return;
-  throw Error(ErrorCode::invalid_argument, "threads", "be at least 0", std::to_string(wanted),
+  if (wanted >= 0 && wanted <= kMostThreads) return;
+  throw Error(ErrorCode::invalid_argument, "threads",
+              "be from 0 to " + std::to_string(kMostThreads), std::to_string(wanted),
               "pass 0 for the machine's default");
 }
 
