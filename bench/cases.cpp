@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "bench/generator.hpp"
+#include "core/validate.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::bench {
 namespace {
 
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxGroups = 1 << 16;
 
 using Row = std::vector<std::string>;
@@ -84,8 +84,8 @@ class CaseParser {
   // Everything after the third comma is the kind, commas included.
   Case dense_case(const Row& fields) const {
     if (fields.size() < 3) complain("have at least three fields", fmt::format("{}", fields.size()));
-    const GemmShape shape{number(fields[0], kMaxSize), number(fields[1], kMaxSize),
-                          number(fields[2], kMaxSize)};
+    const GemmShape shape{number(fields[0], kLargestSize), number(fields[1], kLargestSize),
+                          number(fields[2], kLargestSize)};
     std::string kind;
     for (std::size_t i = 3; i < fields.size(); ++i) kind += (i > 3 ? "," : "") + fields[i];
     return {fmt::format("{}x{}x{}", shape.m, shape.n, shape.k), kind, {shape}};
@@ -94,9 +94,9 @@ class CaseParser {
   Case group_case(const Row& fields) const {
     if (fields.size() != 6) complain("have six fields", fmt::format("{}", fields.size()));
     const std::int64_t groups = number(fields[1], kMaxGroups);
-    const std::int64_t n = number(fields[2], kMaxSize);
-    const std::int64_t k = number(fields[3], kMaxSize);
-    const std::int64_t rows = number(fields[4], kMaxSize) / row_divisor_;
+    const std::int64_t n = number(fields[2], kLargestSize);
+    const std::int64_t k = number(fields[3], kLargestSize);
+    const std::int64_t rows = number(fields[4], kLargestSize) / row_divisor_;
     if (groups == 0) complain("have at least one group", "0");
     Case found{fmt::format("{}, {} rows, {}", fields[0], rows, fields[5]), "grouped", {}};
     for (const std::int64_t m : draw_rows(rows, shares(fields[5], groups))) {

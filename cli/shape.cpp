@@ -6,12 +6,12 @@
 #include <charconv>
 #include <optional>
 
+#include "core/validate.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
 
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxBlock = std::int64_t{1} << 20;
 constexpr std::size_t kShownGroups = 4;
 
@@ -36,10 +36,10 @@ std::optional<std::array<std::int64_t, count>> numbers_in(std::string_view text,
 }  // namespace
 
 GemmShape parse_shape(std::string_view text, std::string_view argument) {
-  const auto numbers = numbers_in<3>(text, 0, kMaxSize);
+  const auto numbers = numbers_in<3>(text, 0, kLargestSize);
   if (!numbers) {
     throw Error(ErrorCode::invalid_argument, argument,
-                fmt::format("be MxNxK, three sizes from 0 to {}", kMaxSize),
+                fmt::format("be MxNxK, three sizes from 0 to {}", kLargestSize),
                 fmt::format("'{}'", text), "write for example 1536x1792x6016");
   }
   return {(*numbers)[0], (*numbers)[1], (*numbers)[2]};
@@ -67,10 +67,10 @@ std::vector<GemmShape> parse_shapes(std::string_view text, std::string_view argu
 }
 
 MatrixSize parse_matrix_size(std::string_view text, std::string_view argument) {
-  const auto numbers = numbers_in<2>(text, 0, kMaxSize);
+  const auto numbers = numbers_in<2>(text, 0, kLargestSize);
   if (!numbers) {
     throw Error(ErrorCode::invalid_argument, argument,
-                fmt::format("be ROWSxCOLS, two sizes from 0 to {}", kMaxSize),
+                fmt::format("be ROWSxCOLS, two sizes from 0 to {}", kLargestSize),
                 fmt::format("'{}'", text), "write for example 1536x6016");
   }
   return {(*numbers)[0], (*numbers)[1]};

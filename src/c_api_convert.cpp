@@ -100,6 +100,10 @@ RunOptions run_options_of(const tessera_run_options* options) {
   std::memcpy(&known, options, std::min(options->struct_size, sizeof known));
   RunOptions converted;
   converted.threads = known.threads;
+  if (known.gpu < 0) {
+    throw Error(ErrorCode::invalid_argument, "options.gpu", "be 0, or 1 + a device's number",
+                std::to_string(known.gpu), "pass 0 for the host");
+  }
   converted.device = known.gpu - 1;
   converted.stream = known.stream;
   converted.workspace = known.workspace;

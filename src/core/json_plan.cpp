@@ -11,7 +11,7 @@ using json_fields::Json;
 using json_fields::Object;
 
 constexpr std::int64_t kPlanSchema = 1;
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 62;
+constexpr std::int64_t kMostIterations = std::int64_t{1} << 62;
 constexpr std::size_t kMaxGroups = 1 << 20;
 constexpr std::size_t kMaxCandidates = 1 << 16;
 constexpr std::size_t kMaxTerms = 64;
@@ -61,8 +61,9 @@ Problem problem_from_json(Object fields) {
   types.finish();
   fields.each("groups", kMaxGroups, [&](const Json& element, const std::string& path) {
     Object sizes(element, path);
-    problem.groups.push_back({sizes.integer("m", 0, kMaxSize), sizes.integer("n", 0, kMaxSize),
-                              sizes.integer("k", 0, kMaxSize)});
+    problem.groups.push_back({sizes.integer("m", 0, kLargestSize),
+                              sizes.integer("n", 0, kLargestSize),
+                              sizes.integer("k", 0, kLargestSize)});
     sizes.finish();
   });
   problem.a = layout_from_json(fields.object("a"));
@@ -215,7 +216,7 @@ Json decomposition_to_json(const Decomposition& decomposition) {
 Decomposition decomposition_from_json(Object fields) {
   Decomposition decomposition;
   for (const Count& count : kCounts) {
-    decomposition.*count.value = fields.integer(count.name, 0, kMaxSize);
+    decomposition.*count.value = fields.integer(count.name, 0, kMostIterations);
   }
   fields.finish();
   return decomposition;

@@ -30,8 +30,10 @@ Runs runs_of(const ConstMatrixView& view) {
   const std::int64_t outer = rows_outside ? view.rows : view.cols;
   const std::int64_t inner_stride = rows_outside ? view.col_stride : view.row_stride;
   const std::int64_t outer_stride = rows_outside ? view.row_stride : view.col_stride;
+  // A stride that leads nowhere may be any number.
+  const std::int64_t step = outer > 1 ? outer_stride * size : 0;
   return {reinterpret_cast<std::uintptr_t>(view.data), ((inner - 1) * inner_stride + 1) * size,
-          outer_stride * size, outer};
+          step, outer};
 }
 
 bool intersect(const Runs& p, const Runs& q) {

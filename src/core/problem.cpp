@@ -7,7 +7,8 @@ namespace {
 
 // Rows that follow one another without a gap, from a well aligned base.
 OperandLayout packed_rows(std::int64_t cols, ElementType type) {
-  const auto bits = static_cast<std::uint64_t>(cols * size_of(type)) | 128;
+  const auto bits =
+      static_cast<std::uint64_t>(cols) * static_cast<std::uint64_t>(size_of(type)) | 128;
   return {Major::row, 1 << std::countr_zero(bits)};
 }
 

@@ -33,6 +33,32 @@ std::string types_text(const GemmTypes& types) {
          std::string(name_of(types.c));
 }
 
+bool is_size(std::int64_t size) {
+  return size >= 0 && size <= kLargestSize;
+}
+
+std::string size_requirement() {
+  return "from 0 to " + std::to_string(kLargestSize);
+}
+
+// How far apart first and last element may be: their distance in bytes fits into 64 bits.
+constexpr double kMostDistance = 0x1p59;
+
+// Before anything else is computed from strides, which may be any number.
+void check_extent(const ArgumentName& name, const ConstMatrixView& view) {
+  const auto distance = [](std::int64_t count, std::int64_t stride) {
+    return static_cast<double>(count - 1) * static_cast<double>(stride);
+  };
+  if (distance(view.rows, view.row_stride) + distance(view.cols, view.col_stride) < kMostDistance) {
+    return;
+  }
+  fail_argument(name, "have its last element within 2^59 elements of its first",
+                shape_text(view.rows, view.cols) + " with row stride " +
+                    std::to_string(view.row_stride) + ", column stride " +
+                    std::to_string(view.col_stride),
+                "pass the distance between neighbours in elements");
+}
+
 // Distinct elements must have distinct addresses, in rows or columns that do not run into each
 // other.
 void check_strides(const ArgumentName& name, const ConstMatrixView& view) {
@@ -59,24 +85,28 @@ void check_strides(const ArgumentName& name, const ConstMatrixView& view) {
   }
 }
 
+void check_address(const ArgumentName& name, const void* data, ElementType type) {
+  const auto size = static_cast<std::uintptr_t>(size_of(type));  // a power of two
+  const std::uintptr_t excess = reinterpret_cast<std::uintptr_t>(data) & (size - 1);
+  if (excess == 0) return;
+  fail_argument(name, "be aligned to its element type's " + std::to_string(size) + " bytes",
+                "an address that is " + std::to_string(excess) + " bytes past such a boundary",
+                "copy it to aligned memory");
+}
+
 void check_view(const ArgumentName& name, const ConstMatrixView& view, bool data_needed) {
-  if (view.rows < 0 || view.cols < 0) {
-    fail_argument(name, "have sizes of at least 0", shape_text(view.rows, view.cols),
+  if (!is_size(view.rows) || !is_size(view.cols)) {
+    fail_argument(name, "have sizes " + size_requirement(), shape_text(view.rows, view.cols),
                   "pass its true size");
   }
   if (view.rows == 0 || view.cols == 0) return;
+  check_extent(name, view);
   check_strides(name, view);
   if (data_needed && view.data == nullptr) {
     fail_argument(name, "point to " + shape_text(view.rows, view.cols) + " elements",
                   "a null pointer", "allocate the matrix, or pass a size of 0");
   }
-  const auto size = static_cast<std::uintptr_t>(size_of(view.type));  // a power of two
-  const std::uintptr_t excess = reinterpret_cast<std::uintptr_t>(view.data) & (size - 1);
-  if (excess != 0) {
-    fail_argument(name, "be aligned to its element type's " + std::to_string(size) + " bytes",
-                  "an address that is " + std::to_string(excess) + " bytes past such a boundary",
-                  "copy the matrix to aligned memory");
-  }
+  check_address(name, view.data, view.type);
 }
 
 void check_bias(const ArgumentName& name, const ConstVectorView& bias, const Epilogue& epilogue,
@@ -104,6 +134,8 @@ void check_bias(const ArgumentName& name, const ConstVectorView& bias, const Epi
                       std::string(name_of(accumulator_of(types))),
                   std::string(name_of(bias.type)), "convert the bias");
   }
+  check_extent(name, {bias.data, bias.size, 1, bias.stride, 1, bias.type});
+  check_address(name, bias.data, bias.type);
 }
 
 // One dense dimension and the alignment that a copy engine could rely on.
@@ -135,8 +167,8 @@ OperandLayout common(const OperandLayout& p, const OperandLayout& q) {
   return {p.major == q.major ? p.major : Major::general, std::min(p.alignment, q.alignment)};
 }
 
-bool is_integer(double value) {
-  return std::nearbyint(value) == value;
+bool fits_i32(double value) {
+  return value >= -0x1p31 && value < 0x1p31 && std::nearbyint(value) == value;
 }
 
 void check_scalars(const GemmTypes& types, double alpha, double beta, const Epilogue& epilogue) {
@@ -147,8 +179,9 @@ void check_scalars(const GemmTypes& types, double alpha, double beta, const Epil
                   types_text(types), "convert the operands");
   }
   if (types.c != ElementType::i32) return;
-  if (!is_integer(alpha) || !is_integer(beta)) {
-    fail_argument("alpha and beta", "be whole numbers where C is i32",
+  if (!fits_i32(alpha) || !fits_i32(beta)) {
+    fail_argument("alpha and beta",
+                  "be whole numbers from -2147483648 to 2147483647 where C is i32",
                   std::to_string(alpha) + " and " + std::to_string(beta),
                   "scale in a floating-point type afterwards");
   }
@@ -247,9 +280,10 @@ void check_problem(const Problem& problem) {
   check_scalars(problem.types, problem.alpha, problem.beta, problem.epilogue);
   for (std::size_t g = 0; g < problem.groups.size(); ++g) {
     const GemmShape& shape = problem.groups[g];
-    if (shape.m < 0 || shape.n < 0 || shape.k < 0) {
+    if (!is_size(shape.m) || !is_size(shape.n) || !is_size(shape.k)) {
       fail_argument(ArgumentName{"shape", g, problem.groups.size()},
-                    "have m, n and k of at least 0", shape_text(shape), "pass its true size");
+                    "have m, n and k " + size_requirement(), shape_text(shape),
+                    "pass its true size");
     }
   }
 }

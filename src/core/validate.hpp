@@ -1,6 +1,7 @@
 // Checks of what callers hand in. Everything throws tessera::Error before anything is written.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "tessera/plan.hpp"
@@ -11,6 +12,10 @@ namespace tessera {
 // Threads that a call may ask for. Where the system does not grant them all, GNU OpenMP ends the
 // process, and for some ten thousands it overruns the caller's stack.
 inline constexpr int kMostThreads = 4096;
+
+// The largest m, n and k: more than any memory holds, and few enough that a size times a small
+// number fits into 64 bits. Products of two sizes need not.
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 
 // Sizes, types and epilogue of a Problem. (describe, in the public API, checks operands too.)
 void check_problem(const Problem& problem);

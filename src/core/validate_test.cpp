@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -78,6 +80,27 @@ INSTANTIATE_TEST_SUITE_P(
                   f.operands.a.data = reinterpret_cast<const char*>(f.operands.a.data) + 2;
                 },
                 {"A:", "aligned", "2 bytes past"}},
+        Mistake{
+            "huge_size",
+            [](Fixture& f) { f.operands.a.rows = f.operands.c.rows = (std::int64_t{1} << 40) + 1; },
+            {"A:", "0 to 1099511627776", "1099511627777×6"}},
+        Mistake{"huge_stride",
+                [](Fixture& f) {
+                  f.operands.a.row_stride = std::numeric_limits<std::int64_t>::max() / 2;
+                },
+                {"A:", "2^59", "row stride 4611686018427387903"}},
+        Mistake{"huge_bias_stride",
+                [](Fixture& f) {
+                  f.epilogue.bias = BiasAxis::column;
+                  f.operands.bias.stride = std::numeric_limits<std::int64_t>::max();
+                },
+                {"bias:", "2^59"}},
+        Mistake{"misaligned_bias",
+                [](Fixture& f) {
+                  f.epilogue.bias = BiasAxis::column;
+                  f.operands.bias.data = reinterpret_cast<const char*>(f.bias.data()) + 2;
+                },
+                {"bias:", "aligned", "2 bytes past"}},
         Mistake{"types",
                 [](Fixture& f) {
                   f.operands.b.type = ElementType::f64;
@@ -175,8 +198,24 @@ TEST(Describe, RefusesFractionsForIntegerProducts) {
   const Operands operands{row_major(a.data(), 2, 2), row_major(a.data(), 2, 2),
                           row_major(c.data(), 2, 2)};
   EXPECT_NO_THROW(describe({&operands, 1}, -2, 3, {}));
-  EXPECT_THROW(describe({&operands, 1}, 0.5, 0, {}), Error);
+  for (const double scalar : {0.5, 0x1p31, -0x1p31 - 1, 1e300, HUGE_VAL, std::nan("")}) {
+    EXPECT_THROW(describe({&operands, 1}, scalar, 0, {}), Error) << scalar;
+    EXPECT_THROW(describe({&operands, 1}, 1, scalar, {}), Error) << scalar;
+  }
   EXPECT_THROW(describe({&operands, 1}, 1, 0, {.activation = Activation::silu}), Error);
+}
+
+TEST(Describe, LetsStridesThatLeadNowhereBeAnything) {
+  Fixture fixture;
+  for (const std::int64_t stride : {std::numeric_limits<std::int64_t>::max(),
+                                    std::numeric_limits<std::int64_t>::min(), std::int64_t{0}}) {
+    Operands one_row{row_major(fixture.a.data(), 1, 6), row_major(fixture.b.data(), 6, 5),
+                     row_major(fixture.c.data(), 1, 5)};
+    one_row.a.row_stride = one_row.c.row_stride = stride;
+    EXPECT_NO_THROW(describe({&one_row, 1}, 1, 0, {}));
+    one_row.c.data = fixture.a.data() + 5;
+    EXPECT_THROW(describe({&one_row, 1}, 1, 0, {}), Error);
+  }
 }
 
 TEST(CheckOperandsFit, ComparesWithThePlan) {

@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 
 #include "cpu/cache_line.hpp"
 #include "schedule/fixup.hpp"
+#include "tessera/error.hpp"
 
 namespace tessera::cpu {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+// Above this, bytes can no longer be counted, let alone be had.
+constexpr double kMostBytes = 0x1p62;
 
 std::size_t round_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
@@ -27,6 +31,14 @@ WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, s
   // Both sides padded, because a tile may be computed turned round.
   layout.slot_bytes = padded_columns(plan.tile.block_m) * padded_columns(plan.tile.block_n) *
                       size_of(accumulator_of(plan.problem.types));
+  const double bytes = static_cast<double>(layout.slots) * static_cast<double>(layout.slot_bytes) +
+                       static_cast<double>(layout.counters) * kFixupLevels * sizeof(std::int32_t);
+  if (bytes >= kMostBytes) {
+    throw Error(ErrorCode::out_of_memory, "workspace", "take less than 2^62 bytes",
+                std::to_string(layout.slots) + " partial tiles of " +
+                    std::to_string(layout.slot_bytes) + " bytes",
+                "use fewer splits or workers, or smaller tiles");
+  }
   layout.bytes =
       round_up(static_cast<std::size_t>(layout.counters_offset()) +
                    static_cast<std::size_t>(layout.counters) * kFixupLevels * sizeof(std::int32_t),

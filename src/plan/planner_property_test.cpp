@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -9,8 +10,10 @@
 
 #include "core/catalogue.hpp"
 #include "core/tile_config.hpp"
+#include "core/validate.hpp"
 #include "plan/cost.hpp"
 #include "plan/scratchpad.hpp"
+#include "tessera/error.hpp"
 #include "tessera/plan.hpp"
 
 namespace tessera {
@@ -36,6 +39,30 @@ AnyProblem any_problem() {
   };
   for (int g = 0; g < groups; ++g) any.problem.groups.push_back({size(), size(), size()});
   return any;
+}
+
+RC_GTEST_PROP(PlannerProperty, AnySizeIsPlannedOrRefused, ()) {
+  auto [problem, machine] = any_problem();
+  const auto size = [] {
+    const std::int64_t power = std::int64_t{1} << *rc::gen::inRange(20, 63);
+    return *rc::gen::element(power - 1, power, power + 1, std::int64_t{1});
+  };
+  bool is_too_large = false;
+  for (GemmShape& shape : problem.groups) {
+    shape = {size(), size(), size()};
+    is_too_large |= std::max({shape.m, shape.n, shape.k}) > kLargestSize;
+  }
+  PlanOptions options;
+  options.batch_invariant = *rc::gen::arbitrary<bool>();
+  try {
+    const Plan plan = make_plan(problem, machine, options);
+    RC_ASSERT(!is_too_large);
+    RC_ASSERT(!why_not(plan.tile).has_value());
+    RC_ASSERT(std::isfinite(plan.cost.seconds) && plan.cost.seconds >= 0);
+  } catch (const Error& error) {
+    RC_ASSERT(error.code() ==
+              (is_too_large ? ErrorCode::invalid_argument : ErrorCode::unsupported));
+  }
 }
 
 RC_GTEST_PROP(PlannerProperty, AnyPlanIsSound, ()) {

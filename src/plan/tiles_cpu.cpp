@@ -168,10 +168,11 @@ struct Enumeration {
       add(in_place(packed, false), workers);
     }
     if (kernel.reads_in_place) {
-      const std::int64_t bytes =
-          shape.m * shape.k * size_of(kernel.a) + shape.k * shape.n * size_of(kernel.b);
+      const double bytes =
+          static_cast<double>(shape.k) * (static_cast<double>(shape.m) * size_of(kernel.a) +
+                                          static_cast<double>(shape.n) * size_of(kernel.b));
       const bool is_narrow = packed.mr < kRowsOfNarrow;
-      const bool both_stay = bytes <= request.machine.scratchpad_bytes / 2 &&
+      const bool both_stay = bytes * 2 <= static_cast<double>(request.machine.scratchpad_bytes) &&
                              (!is_narrow || multiply_adds(shape) <= kShortWay);
       const bool a_may = both_stay || shape.n <= packed.nr;
       const bool few_strips =

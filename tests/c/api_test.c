@@ -1,4 +1,5 @@
 /* The C API, as a C99 program against the shared library: results, errors and their messages. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,11 @@ static void test_gemm(void) {
   options.struct_size = 0;
   EXPECT(tessera_gemm(1, o.a, o.b, 0, o.c, &options) == TESSERA_INVALID_ARGUMENT);
   EXPECT(strstr(tessera_last_error(), "struct_size") != NULL);
+
+  options.struct_size = sizeof options;
+  options.gpu = INT_MIN;
+  EXPECT(tessera_gemm(1, o.a, o.b, 0, o.c, &options) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(strstr(tessera_last_error(), "options.gpu") != NULL);
 }
 
 static void test_grouped_gemm(void) {
