@@ -7,7 +7,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,11 +81,16 @@ RunOptions options_of(int threads, std::uintptr_t stream, int device) {
 
 void gemm_arrays(const Input& a, const Input& b, const Output& c, double alpha, double beta,
                  const std::optional<Input>& bias, const std::string& bias_axis,
-                 const std::string& activation, int threads, std::uintptr_t stream) {
+                 const std::string& activation, int threads, std::uintptr_t stream,
+                 const nb::object& place_addend) {
   const Epilogue epilogue = epilogue_of(bias_axis, activation);
   std::vector<Operands> groups;
   const int device = append_products(groups, a, b, c, bias);
   const RunOptions options = options_of(threads, stream, device);
+  if (!place_addend.is_none()) {
+    describe(groups, alpha, beta, epilogue);
+    place_addend();
+  }
   const nb::gil_scoped_release released;
   if (groups.size() == 1) {
     const Operands& o = groups.front();
@@ -95,10 +102,15 @@ void gemm_arrays(const Input& a, const Input& b, const Output& c, double alpha, 
 
 void grouped_gemm_arrays(const Inputs& a, const Inputs& b, const Outputs& c, double alpha,
                          double beta, const OptionalInputs& biases, const std::string& bias_axis,
-                         const std::string& activation, int threads, std::uintptr_t stream) {
+                         const std::string& activation, int threads, std::uintptr_t stream,
+                         const nb::object& place_addend) {
   const Epilogue epilogue = epilogue_of(bias_axis, activation);
   const Products products = products_of(a, b, c, biases);
   const RunOptions options = options_of(threads, stream, products.device);
+  if (!place_addend.is_none()) {
+    describe(products.groups, alpha, beta, epilogue);
+    place_addend();
+  }
   const nb::gil_scoped_release released;
   grouped_gemm(alpha, products.groups, beta, epilogue, options);
 }
@@ -118,12 +130,17 @@ void run_plan(const Plan& plan, const Inputs& a, const Inputs& b, const Outputs&
   run(plan, products.groups, options);
 }
 
+// The planner refuses what is too large, so it must not become small on the way.
+int block_of(std::int64_t extent) {
+  return static_cast<int>(std::clamp<std::int64_t>(extent, -1, std::numeric_limits<int>::max()));
+}
+
 std::optional<TileConfig> tile_of(const std::optional<ShapeTriple>& tile) {
   if (!tile) return std::nullopt;
   TileConfig config;
-  config.block_m = static_cast<int>(std::get<0>(*tile));
-  config.block_n = static_cast<int>(std::get<1>(*tile));
-  config.block_k = static_cast<int>(std::get<2>(*tile));
+  config.block_m = block_of(std::get<0>(*tile));
+  config.block_n = block_of(std::get<1>(*tile));
+  config.block_k = block_of(std::get<2>(*tile));
   return config;
 }
 
@@ -228,9 +245,10 @@ NB_MODULE(_tessera, m) {
   bind_plan(m);
   bind_ragged(m);
   m.def("gemm", &gemm_arrays, "a"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a, "bias"_a.none(),
-        "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a);
+        "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a, "place_addend"_a.none());
   m.def("grouped_gemm", &grouped_gemm_arrays, "a"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a,
-        "biases"_a.none(), "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a);
+        "biases"_a.none(), "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a,
+        "place_addend"_a.none());
   m.def("set_log", &set_log_callable, "receiver"_a.none());
   m.def("version", &tessera::version);
 #ifdef TESSERA_HAS_JAX

@@ -99,51 +99,67 @@ Epilogue epilogue_of(bool has_bias, const std::string& activation) {
   return {has_bias ? BiasAxis::column : BiasAxis::none, activation_from_name(activation)};
 }
 
+// Throws what is wrong with a call but for its sizes. A plan is the only thing that says so.
+template <class Products>
+void check_views(const Products& products, double alpha, double beta, const Epilogue& epilogue) {
+  static const Machine machine = host_machine();
+  make_ragged_plan(products, alpha, beta, epilogue, machine);
+}
+
 // What the three doors do alike once their matrices and sizes are set.
 template <class Products>
 void multiply(Arrays& arrays, Products& products, std::int64_t groups, double alpha, double beta,
               const std::optional<Input>& bias, const std::string& activation, int threads,
-              std::uintptr_t stream) {
+              std::uintptr_t stream, const nb::object& place_addend) {
   products.bias = arrays.bias(bias, groups);
   const Epilogue epilogue = epilogue_of(bias.has_value(), activation);
+  if (!place_addend.is_none()) {
+    check_views(products, alpha, beta, epilogue);
+    place_addend();
+  }
   const nb::gil_scoped_release released;
   ragged_gemm(alpha, products, beta, epilogue, arrays.options(threads, stream));
 }
 
 void ragged_rows(const Input& a, const Indices& offsets, const Input& b, const Output& c,
                  double alpha, double beta, const std::optional<Input>& bias,
-                 const std::string& activation, int threads, std::uintptr_t stream) {
+                 const std::string& activation, int threads, std::uintptr_t stream,
+                 const nb::object& place_addend) {
   Arrays arrays;
   RaggedRows rows;
   rows.a = arrays.matrix(memory_of(a, "A"), "A");
   rows.offsets = arrays.indices(offsets, "offsets");
   rows.b = arrays.batch(memory_of(b, "B"), "B");
   rows.c = arrays.matrix(memory_of(c, "C"), "C");
-  multiply(arrays, rows, rows.b.groups, alpha, beta, bias, activation, threads, stream);
+  multiply(arrays, rows, rows.b.groups, alpha, beta, bias, activation, threads, stream,
+           place_addend);
 }
 
 void masked_rows(const Input& a, const Indices& counts, const Input& b, const Output& c,
                  double alpha, double beta, const std::optional<Input>& bias,
-                 const std::string& activation, int threads, std::uintptr_t stream) {
+                 const std::string& activation, int threads, std::uintptr_t stream,
+                 const nb::object& place_addend) {
   Arrays arrays;
   MaskedRows masked;
   masked.a = arrays.batch(memory_of(a, "A"), "A");
   masked.counts = arrays.indices(counts, "counts");
   masked.b = arrays.batch(memory_of(b, "B"), "B");
   masked.c = arrays.batch(memory_of(c, "C"), "C");
-  multiply(arrays, masked, masked.b.groups, alpha, beta, bias, activation, threads, stream);
+  multiply(arrays, masked, masked.b.groups, alpha, beta, bias, activation, threads, stream,
+           place_addend);
 }
 
 void ragged_k(const Input& a, const Indices& offsets, const Input& b, const Output& c, double alpha,
               double beta, const std::optional<Input>& bias, const std::string& activation,
-              int threads, std::uintptr_t stream) {
+              int threads, std::uintptr_t stream, const nb::object& place_addend) {
   Arrays arrays;
   RaggedK depth;
   depth.a = arrays.matrix(memory_of(a, "A"), "A");
   depth.offsets = arrays.indices(offsets, "offsets");
   depth.b = arrays.matrix(memory_of(b, "B"), "B");
   depth.c = arrays.batch(memory_of(c, "C"), "C");
-  multiply(arrays, depth, depth.c.groups, alpha, beta, bias, activation, threads, stream);
+  multiply(arrays, depth, depth.c.groups, alpha, beta, bias, activation, threads, stream,
+           place_addend);
 }
 
 void gated_rows(const Input& a, const Input& gate, const Input& up, const Output& c,
@@ -177,11 +193,11 @@ void gated(const Input& a, const Input& gate, const Input& up, const Output& c,
 
 void bind_ragged(nb::module_& m) {
   m.def("ragged_rows", &ragged_rows, "a"_a, "offsets"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a,
-        "bias"_a.none(), "activation"_a, "threads"_a, "stream"_a);
+        "bias"_a.none(), "activation"_a, "threads"_a, "stream"_a, "place_addend"_a.none());
   m.def("masked_rows", &masked_rows, "a"_a, "counts"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a,
-        "bias"_a.none(), "activation"_a, "threads"_a, "stream"_a);
+        "bias"_a.none(), "activation"_a, "threads"_a, "stream"_a, "place_addend"_a.none());
   m.def("ragged_k", &ragged_k, "a"_a, "offsets"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a,
-        "bias"_a.none(), "activation"_a, "threads"_a, "stream"_a);
+        "bias"_a.none(), "activation"_a, "threads"_a, "stream"_a, "place_addend"_a.none());
   m.def("gated_rows", &gated_rows, "a"_a, "gate"_a, "up"_a, "c"_a, "offsets"_a, "activation"_a,
         "threads"_a, "stream"_a);
   m.def(

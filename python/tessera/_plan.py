@@ -8,7 +8,7 @@ from typing import Any, Optional, Sequence, Union
 
 from . import _tessera
 from ._frameworks import framework_of, type_name
-from ._products import _RESULT_TYPES, _readable, _result_shape, _results
+from ._products import _RESULT_TYPES, _readable, _refuse_beta, _result_shape, _results
 
 Shape = tuple[int, int, int]
 
@@ -102,6 +102,8 @@ class Plan:
         if len(a) == 0:
             self._handle.run([], [], [], None, threads, 0)
             return []
+        if out is None:
+            _refuse_beta(self._document["problem"]["beta"])
         framework = framework_of(a[0])
         with framework.device(a[0]):
             results = _results(framework, a, b, out, self._document["problem"]["types"]["c"])

@@ -42,19 +42,18 @@ def gemm(
             result = framework.empty(
                 _result_shape(a, b), _result_type(framework, a, out_dtype), like=a
             )
-        if c is not None:
-            _place_addend(framework, result, c)
         _tessera.gemm(
             framework.readable(a),
             framework_of(b).readable(b),
             framework.writable(result),
             alpha,
-            _beta(c, beta),
+            _beta(c, out, beta),
             None if bias is None else framework_of(bias).readable(bias),
             "none" if bias is None else bias_axis,
             activation,
             threads,
             framework.stream(a) if stream is None else stream,
+            None if c is None else _placing(framework, [result], [c]),
         )
     return framework.finished(result) if out is None else out
 
@@ -83,25 +82,23 @@ def grouped_gemm(
     framework = framework_of(a[0])
     with framework.device(a[0]):
         results = _results(framework, a, b, out, _result_type(framework, a[0], out_dtype))
-        if c is not None:
-            if len(c) != len(results):
-                raise _tessera.InvalidArgumentError(
-                    f"c: must have {len(results)} arrays, as a has; given {len(c)}; pass one for "
-                    "each product"
-                )
-            for result, addend in zip(results, c):
-                _place_addend(framework, result, addend)
+        if c is not None and len(c) != len(results):
+            raise _tessera.InvalidArgumentError(
+                f"c: must have {len(results)} arrays, as a has; given {len(c)}; pass one for "
+                "each product"
+            )
         _tessera.grouped_gemm(
             _readable(a),
             _readable(b),
             [framework.writable(x) for x in results],
             alpha,
-            _beta(c, beta),
+            _beta(c, out, beta),
             None if bias is None else _readable(bias),
             "none" if bias is None else bias_axis,
             activation,
             threads,
             framework.stream(a[0]) if stream is None else stream,
+            None if c is None else _placing(framework, results, c),
         )
     return results if out is not None else [framework.finished(x) for x in results]
 
@@ -145,14 +142,30 @@ def _readable(arrays: Sequence[Any]) -> list[Any]:
     return [framework_of(array).readable(array) for array in arrays]
 
 
-def _beta(c: Any, beta: Optional[float]) -> float:
+def _beta(c: Any, out: Any, beta: Optional[float]) -> float:
     """Without c, what ``out`` holds is the addend if the caller names a beta."""
-    if beta is not None:
-        return beta
-    return 0.0 if c is None else 1.0
+    if beta is None:
+        return 0.0 if c is None else 1.0
+    if c is None and out is None:
+        _refuse_beta(beta)
+    return beta
 
 
-def _place_addend(framework: Framework, result: Any, c: Any) -> None:
-    """Puts c where the product is added to it."""
-    if c is not result:
-        framework.copy_into(result, c)
+def _refuse_beta(beta: float) -> None:
+    """A new result holds nothing that could be scaled."""
+    if beta != 0:
+        raise _tessera.InvalidArgumentError(
+            f"beta: must be 0 where neither c nor out is given; given {beta}; pass what it scales"
+        )
+
+
+def _placing(framework: Framework, results: Sequence[Any], addends: Any) -> Any:
+    """What puts each c where its product is added to it: called once all arguments are known to be
+    right, so that a wrong one changes nothing."""
+    pairs = [(result, c) for result, c in zip(results, addends) if c is not result]
+
+    def place() -> None:
+        for result, c in pairs:
+            framework.copy_into(result, c)
+
+    return place if pairs else None

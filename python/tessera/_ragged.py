@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 from . import _tessera
 from ._frameworks import Framework, framework_of
-from ._products import _beta, _place_addend, _result_type, _shape
+from ._products import _beta, _placing, _result_type, _shape
 
 
 def ragged_gemm(
@@ -55,19 +55,18 @@ def ragged_gemm(
             result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
             for rows in _untouched(framework, multiply, sizes):
                 result[rows] = 0
-        if c is not None:
-            _place_addend(framework, result, c)
         multiply(
             framework.readable(a),
             framework.readable_indices(sizes),
             framework_of(b).readable(b),
             framework.writable(result),
             alpha,
-            _beta(c, beta),
+            _beta(c, out, beta),
             None if bias is None else framework_of(bias).readable(bias),
             activation,
             threads,
             framework.stream(a) if stream is None else stream,
+            None if c is None else _placing(framework, [result], [c]),
         )
     return framework.finished(result) if out is None else out
 

@@ -171,6 +171,48 @@ def test_errors_say_what_is_wrong(call, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b: tessera.gemm(a, b, beta=1),
+        lambda a, b: tessera.gemm(a, b, beta=float("nan")),
+        lambda a, b: tessera.grouped_gemm([a], [b], beta=1),
+        lambda a, b: tessera.ragged_gemm(a, b[None], offsets=[0, 4], beta=1),
+        lambda a, b: tessera.plan((4, 4, 4), types="f64", beta=1)(a, b),
+    ],
+)
+def test_beta_needs_something_to_scale(call):
+    """A new result's memory holds whatever was there before."""
+    a = np.ones((4, 4))
+    with pytest.raises(tessera.InvalidArgumentError, match="neither c nor out"):
+        call(a, a)
+    assert (tessera.gemm(a, a, beta=0) == 4).all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b, c, out: tessera.gemm(a, b, c, out=out),
+        lambda a, b, c, out: tessera.grouped_gemm([a], [b], [c], out=[out]),
+        lambda a, b, c, out: tessera.ragged_gemm(a, b[None], offsets=[0, 4], c=c, out=out),
+        lambda a, b, c, out: tessera.ragged_gemm(
+            a[None], b[None], counts=[4], c=c[None], out=out[None]
+        ),
+        lambda a, b, c, out: tessera.ragged_gemm(a, b, offsets=[0, 4], c=c[None], out=out[None]),
+    ],
+)
+def test_an_error_changes_no_array(call):
+    """c goes to out, which may be an input by mistake, only when all else is right."""
+    a, c, out = np.ones((4, 4)), np.full((4, 4), 7.0), np.zeros((4, 4))
+    with pytest.raises(tessera.InvalidArgumentError, match="share no memory"):
+        call(a, a, c, a)
+    with pytest.raises(tessera.InvalidArgumentError):
+        call(a, np.ones((3, 4)), c, out)
+    assert (a == 1).all() and (out == 0).all()
+    call(a, a, c, out)
+    assert (out == 11).all() and (c == 7).all()
+
+
 def test_overlap_is_refused():
     a = np.ones((4, 4))
     with pytest.raises(tessera.InvalidArgumentError, match="share no memory"):

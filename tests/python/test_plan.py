@@ -14,6 +14,11 @@ import pytest
 import tessera
 
 
+def test_a_tile_that_is_too_large_is_refused():
+    with pytest.raises(tessera.InvalidArgumentError, match="block_m"):
+        tessera.plan((100, 100, 100), tile=(2**32 + 64, 64, 64))
+
+
 def test_the_worked_example():
     plan = tessera.plan((1536, 1792, 6016), tile=(128, 128, 32), workers=82, schedule="hybrid")
     assert plan.tile == (128, 128, 32)
