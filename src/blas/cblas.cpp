@@ -34,6 +34,7 @@ template <class In, class Out>
 Product product_of(CBLAS_ORDER order, int m, int n, int k, Out alpha, const In* a, int lda,
                    const In* b, int ldb, Out beta, Out* c, int ldc) {
   constexpr GemmTypes kTypes{element_type_of<In>, element_type_of<In>, element_type_of<Out>};
+  alpha = alpha_in_effect(alpha, k);
   if (order == kRowMajor) {
     return {false, false, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc, kTypes};
   }

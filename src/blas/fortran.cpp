@@ -36,7 +36,7 @@ void gemm_door(const char* routine, const char* transa, const char* transb, cons
                         *m,
                         *n,
                         *k,
-                        *alpha,
+                        alpha_in_effect(*alpha, *k),
                         a,
                         *lda,
                         b,

@@ -28,6 +28,12 @@ struct Product {
   GemmTypes types;
 };
 
+// An empty sum is 0, also times an alpha that is not finite: C ← beta · C.
+template <class T>
+T alpha_in_effect(T alpha, int k) {
+  return k == 0 ? T(0) : alpha;
+}
+
 // The position, as sgemm counts its arguments from 1, of the first that breaks a rule of the BLAS
 // standard; 0 where all are right. Transposition flags (1 and 2) have been checked.
 int first_wrong_argument(const Product& product);

@@ -43,6 +43,21 @@ void cblas_xerbla(int argument, const char* routine, const char* form, ...) {
   snprintf(reporter, sizeof reporter, "%s", routine);
 }
 
+/* An empty sum is 0, whatever it is multiplied by. */
+static void test_an_empty_sum_forgets_alpha(void) {
+  static const float kAlphas[] = {NAN, INFINITY};
+  const int size = 2, none = 0;
+  const float x[4] = {1, 1, 1, 1}, beta = 0.5f;
+  int i;
+  for (i = 0; i < 2; ++i) {
+    float c[4] = {2, 4, 6, 8}, d[4] = {2, 4, 6, 8};
+    sgemm_("N", "N", &size, &size, &none, &kAlphas[i], x, &size, x, &size, &beta, c, &size);
+    cblas_sgemm(kRowMajor, kNoTrans, kNoTrans, 2, 2, 0, kAlphas[i], x, 2, x, 2, 0, d, 2);
+    EXPECT(c[0] == 1 && c[1] == 2 && c[2] == 3 && c[3] == 4);
+    EXPECT(d[0] == 0 && d[3] == 0);
+  }
+}
+
 enum { kM = 17, kN = 9, kK = 13, kLeading = 20, kSize = kLeading * kLeading };
 
 /* Whole numbers, so that every product is exact. */
@@ -199,6 +214,7 @@ static int threads_now(void) {
 int main(void) {
   EXPECT(threads_now() <= MOST_THREADS); /* none at load */
   test_layouts();
+  test_an_empty_sum_forgets_alpha();
   test_doubles();
   test_bf16();
   test_batches();
