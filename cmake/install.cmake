@@ -23,7 +23,10 @@ install(FILES ${PROJECT_BINARY_DIR}/tesseraConfig.cmake
         DESTINATION ${package_dir} COMPONENT development)
 
 # What an executable linked with the archive needs besides, beyond the C++ compiler's own libraries.
-set(TESSERA_PC_PRIVATE "-lgomp -lpthread ${CMAKE_DL_LIBS}")
+set(TESSERA_PC_PRIVATE "-lgomp -lpthread")
+foreach(library ${CMAKE_DL_LIBS})
+  string(APPEND TESSERA_PC_PRIVATE " -l${library}")
+endforeach()
 if(TESSERA_HAS_CUDA)
   find_package(CUDAToolkit REQUIRED)
   string(APPEND TESSERA_PC_PRIVATE " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")

@@ -45,7 +45,21 @@ if command -v pkg-config >/dev/null; then
     -Wl,-rpath,"$(pkg-config --variable=libdir tessera)" -o "$work/pkg_config_consumer"
   echo "pkg-config:"
   "$work/pkg_config_consumer"
+  # The linker prefers the shared library, which lies beside the archive.
+  # shellcheck disable=SC2046
+  "$compiler" -std=c++20 "$project/main.cpp" \
+    $(pkg-config --cflags --libs --static tessera | sed 's/-ltessera/-l:libtessera.a/') \
+    -o "$work/pkg_config_static"
+  echo "pkg-config --static:"
+  "$work/pkg_config_static"
 fi
+
+# From C, in a project that has no other language.
+"$cmake" -S "$project/../c_project" -B "$work/c" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$work/c.log" ||
+  { cat "$work/c.log"; exit 1; }
+"$cmake" --build "$work/c" >>"$work/c.log" || { cat "$work/c.log"; exit 1; }
+echo "find_package from C:"
+"$work/c/consumer"
 
 if [ -x "$prefix/bin/tessera" ]; then
   "$prefix/bin/tessera" --version
