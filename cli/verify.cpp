@@ -41,6 +41,7 @@ class Judge {
         expected_element(options_.alpha, operands_, options_.beta, options_.epilogue, row, col,
                          before, options_.contributors);
     const double found = element_at(operands_.c, row, col);
+    if (overflows(found, expected)) return;
     const double ratio = error_ratio(found, expected.value, expected.tolerance);
     note(ratio, [&] {
       return fmt::format("C({}, {}) is {:.9g}, must be {:.9g} within {:.3g}", row, col, found,
@@ -60,6 +61,14 @@ class Judge {
   }
 
  private:
+  // Whether a result is infinite because it, or what it is the sum of, is too large for its type.
+  bool overflows(double found, const Expected& expected) const {
+    if (std::isfinite(found) || operands_.c.type == ElementType::i32) return false;
+    if (std::isinf(expected.tolerance)) return true;
+    return std::isinf(found) && std::signbit(found) == std::signbit(expected.value) &&
+           std::fabs(expected.value) + expected.tolerance >= largest_finite(operands_.c.type);
+  }
+
   const Operands& operands_;
   const ConstMatrixView& c_before_;
   const VerifyOptions& options_;
@@ -213,6 +222,9 @@ void freivalds(Judge& judge, const Operands& o, const ConstMatrixView& c_before,
       if (options.alpha != 0) expected += options.alpha * product.signed_sums[row][v];
       if (options.beta != 0) expected += options.beta * before.signed_sums[row][v];
       double found = cx.signed_sums[row][v];
+      // Some element may be infinite, and rightly so; the elements that are looked at must tell.
+      const bool may_overflow = !(magnitude < largest_finite(types.c));
+      if (!std::isfinite(found) && may_overflow) continue;
       // 32-bit integers wrap around, so sums agree up to multiples of 2³².
       if (types.c == ElementType::i32) {
         found = expected + std::remainder(found - expected, 0x1p32);

@@ -123,6 +123,23 @@ TEST(Verify, AcceptsNanThatTheOperandsBrought) {
   EXPECT_TRUE(product.by_freivalds().passed) << product.by_freivalds().failure;
 }
 
+TEST(Verify, AcceptsInfinityWhereAResultIsTooLarge) {
+  for (const GemmTypes& types : kAllTypes) {
+    if (types.c == ElementType::i32) continue;
+    VerifyOptions options;
+    // Most elements overflow; those that do not are still told apart.
+    options.alpha = largest_finite(types.c);
+    Product product(types, {37, 41, 53}, options);
+    EXPECT_TRUE(product.by_element().passed) << name_of(types.c) << product.by_element().failure;
+    EXPECT_TRUE(product.by_freivalds().passed)
+        << name_of(types.c) << product.by_freivalds().failure;
+  }
+  Product product({}, {40, 40, 40}, {});
+  reinterpret_cast<float*>(product.c.bytes().data())[7] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(product.by_element().passed);
+  EXPECT_FALSE(product.by_freivalds().passed);
+}
+
 TEST(Verify, HandlesActivationsAndEmptyProducts) {
   VerifyOptions options;
   options.epilogue.activation = Activation::silu;

@@ -139,6 +139,21 @@ Sum sum_element(double alpha, const Operands& o, double beta, const Epilogue& ep
 
 }  // namespace
 
+double largest_finite(ElementType type) {
+  switch (type) {
+    case ElementType::f64:
+      return std::numeric_limits<double>::max();
+    case ElementType::f32:
+      return std::numeric_limits<float>::max();
+    case ElementType::f16:
+      return 65504;
+    case ElementType::bf16:
+      return 0x1.fep127;
+    default:
+      return 0;
+  }
+}
+
 double smallest_subnormal(ElementType type) {
   switch (type) {
     case ElementType::f64:

@@ -17,6 +17,9 @@ void reference_gemm(double alpha, const Operands& operands, double beta, const E
 // Half a unit in the last place of 1, the relative error of one rounding; 0 for integers.
 double unit_roundoff(ElementType type);
 
+// The largest number of a floating-point type; 0 for integers.
+double largest_finite(ElementType type);
+
 // The absolute error that a result too small for the type's normal range may have.
 double smallest_subnormal(ElementType type);
 
