@@ -124,6 +124,23 @@ class FailuresTest(CommandCase):
                 self.fails(line, 1, *words)
         self.assertTrue(pathlib.Path("/dev/null").is_char_device())
 
+    def test_output_that_cannot_be_printed_is_a_failure(self):
+        for line in ("--help", "plan 1x2x3", "plan 1x2x3 --json", "info --no-measure", "manual",
+                     "make 3x4 M.npy"):
+            for to in (">/dev/full", ">&-"):
+                with self.subTest(line + to):
+                    result = subprocess.run(["bash", "-c", f"exec {self.command} {line} {to}"],
+                                            cwd=self.folder, capture_output=True, text=True, timeout=60)
+                    self.assertEqual(result.returncode, 1, result.stderr)
+                    self.assertRegex(result.stderr, "^tessera: .*(No space left|Bad file|a write that failed)")
+
+    def test_what_is_printed_goes_into_no_file(self):
+        (self.folder / "list.csv").write_text("m,n,k,why\n16,16,16,a\n")
+        line = "sweep --corpus list.csv --seconds 0.001 --threads 1 --out s.jsonl"
+        subprocess.run(["bash", "-c", f"exec {self.command} {line} >&- 2>&-"], cwd=self.folder,
+                       timeout=60)
+        self.assertIn("1 of 1 shapes", self.tessera("report s.jsonl").stdout)
+
     def test_interruption_leaves_nothing(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             process = subprocess.Popen(
