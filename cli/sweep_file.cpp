@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "cli/text_file.hpp"
 #include "tessera/error.hpp"
@@ -35,7 +36,7 @@ SweepFile::SweepFile(const std::filesystem::path& path, const report::SweepSetti
       fail(path, "be an ordinary file", "choose another file");
     }
     if (status.st_size == 0) {
-      write(report::to_json_line(settings));
+      first_line_ = report::to_json_line(settings);
       return;
     }
     report::Sweep sweep = report::parse_sweep(read_text_file(path), path.string());
@@ -60,7 +61,7 @@ SweepFile::~SweepFile() {
 }
 
 void SweepFile::append(const report::SweepRecord& record) {
-  write(report::to_json_line(record));
+  write(std::exchange(first_line_, {}) + report::to_json_line(record));
 }
 
 void SweepFile::write(const std::string& line) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "report/sweep_records.hpp"
@@ -28,6 +29,8 @@ class SweepFile {
 
   std::filesystem::path path_;
   int file_ = -1;
+  // A new file's settings, until there is a result: a command that fails before commits to nothing.
+  std::string first_line_;
   std::vector<report::SweepRecord> earlier_;
 };
 

@@ -61,7 +61,10 @@ TEST_F(SweepFileTest, ContinuesWhereItStopped) {
 }
 
 TEST_F(SweepFileTest, RefusesOtherSettingsAndForeignFilesUnchanged) {
-  { SweepFile file(path_, settings_); }
+  {
+    SweepFile file(path_, settings_);
+    file.append(record(0));
+  }
   report::SweepSettings other = settings_;
   other.seed = 7;
   try {

@@ -141,6 +141,12 @@ class FailuresTest(CommandCase):
                        timeout=60)
         self.assertIn("1 of 1 shapes", self.tessera("report s.jsonl").stdout)
 
+    def test_a_sweep_that_fails_at_once_commits_to_no_settings(self):
+        (self.folder / "list.csv").write_text("m,n,k,why\n16,16,16,a\n")
+        line = "sweep --corpus list.csv --seconds 0.001 --threads 1 --out s.jsonl"
+        self.tessera(f"{line} --kernel cpu_nothing", 2)
+        self.tessera(line)
+
     def test_interruption_leaves_nothing(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             process = subprocess.Popen(
