@@ -21,6 +21,7 @@
 #include "cli/shape.hpp"
 #include "cli/shape_list.hpp"
 #include "cli/verbs.hpp"
+#include "core/validate.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {
@@ -280,7 +281,7 @@ Verb add_bench_verb(CLI::App& app) {
   verb->add_option("--threads", options->threads, "Thread counts (default: all cores)")
       ->delimiter(',')
       ->type_name("N,...")
-      ->check(in_range(1, 4096));
+      ->check(in_range(1, kMostThreads));
   add_peer_option(*verb, options->peers);
   add_machine_options(*verb, options->machine);
   verb->add_option("--seconds", options->seconds, "Timed work for each contender and shape")

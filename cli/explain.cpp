@@ -11,6 +11,7 @@
 #include "cli/terminal.hpp"
 #include "cli/traced_run.hpp"
 #include "cli/verbs.hpp"
+#include "core/validate.hpp"
 #include "report/story.hpp"
 
 namespace tessera::cli {
@@ -124,7 +125,9 @@ Verb add_explain_verb(CLI::App& app) {
       ->type_name("FILE");
   verb->add_flag("--run", options->runs,
                  "Run the plan on this machine's CPU or GPU and put what was measured beside it");
-  verb->add_option("--threads", options->threads, "Threads of --run on a CPU (default: all cores)");
+  verb->add_option("--threads", options->threads, "Threads of --run on a CPU (default: all cores)")
+      ->type_name("N")
+      ->check(in_range(1, kMostThreads));
   verb->add_flag("--json", options->json, "Print the story's numbers as JSON");
   return {verb, [options] { return run_explain(*options); }};
 }

@@ -16,10 +16,13 @@
 #include "cli/shape.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "core/validate.hpp"
 #include "report/text.hpp"
 
 namespace tessera::cli {
 namespace {
+
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 62;
 
 struct LimitsRequest {
   std::string experiment;
@@ -148,12 +151,15 @@ Verb add_limits_verb(CLI::App& app) {
       ->capture_default_str();
   add_machine_options(*verb, options->machine);
   verb->add_option("--threads", options->threads, "Threads on a CPU (default: all cores)")
-      ->check(CLI::Range(1, 4096));
+      ->type_name("N")
+      ->check(in_range(1, kMostThreads));
   verb->add_option("--memory", options->memory,
                    "Refuse memory beyond this (default: what the device has)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->check(in_range(std::int64_t{1}, kMostMemory));
   verb->add_option("--repeat", options->repeats, "Runs of each step, of which the fastest counts")
-      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   verb->add_option("--html", options->html, "Also write the findings as a page to this file")
       ->type_name("FILE");

@@ -1,6 +1,8 @@
 // Options that several verbs share: what to compute, on which machine, and how to divide it.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
@@ -10,10 +12,19 @@
 
 namespace tessera::cli {
 
-// Accepts numbers from `least` to `most`, without a word about it in the help text.
+// Accepts numbers from `least` to `most`, without a word about it in the help text. CLI11's own
+// range takes a NaN, which is neither below nor above.
 template <class Number>
 CLI::Validator in_range(Number least, Number most) {
-  return CLI::Range(least, most).description("");
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        Number number{};
+        const bool is_number = CLI::detail::lexical_cast(text, number);
+        return is_number && number >= least && number <= most
+                   ? std::string()
+                   : fmt::format("must be from {} to {}; given '{}'", least, most, text);
+      },
+      "");
 }
 
 // What to compute, without data.

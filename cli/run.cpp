@@ -14,6 +14,7 @@
 #include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
+#include "core/validate.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {
@@ -192,7 +193,7 @@ Verb add_run_verb(CLI::App& app) {
   verb->add_option("--threads", options->execution.threads,
                    "Threads for this product, which is planned for as many (default: all cores)")
       ->type_name("N")
-      ->check(in_range(1, 4096));
+      ->check(in_range(1, kMostThreads));
   verb->add_option("--repeat", options->execution.repeat,
                    "Run so often and report the fastest (default: up to 3 within two seconds)")
       ->type_name("N")

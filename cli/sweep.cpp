@@ -25,6 +25,7 @@
 #include "cli/sweep_steps.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "core/validate.hpp"
 #include "report/text.hpp"
 #include "tessera/tessera.hpp"
 
@@ -199,7 +200,8 @@ Verb add_sweep_verb(CLI::App& app) {
       ->type_name("NAME|FILE")
       ->required();
   verb->add_option("--count", options->count, "How many shapes (default: 300, or all of a file's)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->type_name("N")
+      ->check(in_range(1, 1 << 20));
   verb->add_option("--seed", options->seed, "Seed of the corpus")->capture_default_str();
   verb->add_option("--type", options->type,
                    "Input type; 16-bit ones are measured with f32 results on a CPU")
@@ -214,7 +216,7 @@ Verb add_sweep_verb(CLI::App& app) {
                    "Numbers of workers to measure each schedule with (default: the planner's)")
       ->delimiter(',')
       ->type_name("N,...")
-      ->check(CLI::Range(1, 1 << 16));
+      ->check(in_range(1, 1 << 16));
   verb->add_option("--two-tile", options->two_tile,
                    "Hybrid schedules with two tiles' work for each worker: on, off or both")
       ->type_name("on|off|both")
@@ -226,10 +228,11 @@ Verb add_sweep_verb(CLI::App& app) {
   add_peer_option(*verb, options->peers);
   add_machine_options(*verb, options->machine);
   verb->add_option("--threads", options->threads, "Threads on a CPU (default: all cores)")
-      ->check(CLI::Range(1, 4096));
+      ->type_name("N")
+      ->check(in_range(1, kMostThreads));
   verb->add_option("--seconds", options->seconds,
                    "Timed work for each contender and shape on a CPU; a GPU runs each nine times")
-      ->check(CLI::Range(0.001, 3600.0))
+      ->check(in_range(0.001, 3600.0))
       ->capture_default_str();
   verb->add_flag("--cold", options->cold,
                  "Flush the caches before each call, as a GPU always does");

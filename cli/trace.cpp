@@ -11,6 +11,7 @@
 #include "cli/terminal.hpp"
 #include "cli/traced_run.hpp"
 #include "cli/verbs.hpp"
+#include "core/validate.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/story.hpp"
 #include "report/text.hpp"
@@ -101,9 +102,12 @@ Verb add_trace_verb(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--html", options->html, "Also write the plan's story with the timeline")
       ->type_name("FILE");
-  verb->add_option("--threads", options->threads, "Threads on a CPU (default: all cores)");
+  verb->add_option("--threads", options->threads, "Threads on a CPU (default: all cores)")
+      ->type_name("N")
+      ->check(in_range(1, kMostThreads));
   verb->add_option("--repeat", options->repeats, "Runs, of which the fastest is kept")
-      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "Seed of the random operands")->capture_default_str();
   verb->add_flag("--json", options->json, "Print the shares of time as JSON");
