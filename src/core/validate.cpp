@@ -124,7 +124,7 @@ void check_bias(const ArgumentName& name, const ConstVectorView& bias, const Epi
     fail_argument(name, "point to " + std::to_string(needed) + " values", "a null pointer",
                   "pass the bias, or ask for no bias in the epilogue");
   }
-  if (bias.stride < 1) {
+  if (needed > 1 && bias.stride < 1) {
     fail_argument(name, "have a stride of at least 1 element", std::to_string(bias.stride),
                   "pass the distance between its values");
   }

@@ -213,6 +213,8 @@ TEST(Describe, LetsStridesThatLeadNowhereBeAnything) {
                      row_major(fixture.c.data(), 1, 5)};
     one_row.a.row_stride = one_row.c.row_stride = stride;
     EXPECT_NO_THROW(describe({&one_row, 1}, 1, 0, {}));
+    one_row.bias = {fixture.bias.data(), 1, stride, ElementType::f32};
+    EXPECT_NO_THROW(describe({&one_row, 1}, 1, 0, {BiasAxis::row, Activation::none}));
     one_row.c.data = fixture.a.data() + 5;
     EXPECT_THROW(describe({&one_row, 1}, 1, 0, {}), Error);
   }
