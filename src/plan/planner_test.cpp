@@ -396,6 +396,15 @@ TEST(Planner, NothingToComputeIsAPlanToo) {
   }
 }
 
+TEST(Planner, GroupsOfSingleRowsReadWholeRowsOfB) {
+  const Machine machine = with_workers(machine_by_name("zen5"), 1);
+  Problem problem = dense_problem({1, 2048, 768});
+  problem.groups.assign(40, {1, 2048, 768});
+  EXPECT_EQ(make_plan(problem, machine).tile.block_n, 2048);
+  problem.groups.assign(40, {3, 2048, 768});
+  EXPECT_EQ(make_plan(problem, machine).tile.block_n, 1024);
+}
+
 // The choices that fix a row's bits.
 std::string bits_of(const Plan& plan) {
   return plan.kernel + " " + std::to_string(plan.tile.block_k) + " " +
