@@ -12,6 +12,7 @@
 #include "cuda/workspace.hpp"
 #include "schedule/first_items.hpp"
 #include "schedule/group_line.hpp"
+#include "schedule/last_at_or_before.hpp"
 #include "schedule/partition.hpp"
 
 namespace tessera::cuda {
@@ -74,13 +75,9 @@ __device__ inline LineTotals totals_before(const LineTotals& own) {
 __device__ inline std::int32_t group_of_first(const GroupPrologue& prologue, std::int32_t groups,
                                               const GroupExtent (&firsts)[kPrologueThreads],
                                               std::int32_t worker) {
-  std::int32_t low = 0;
-  std::int32_t high = groups < kPrologueThreads ? groups : kPrologueThreads;
-  while (high - low > 1) {
-    const std::int32_t middle = (low + high) / 2;
-    (firsts[middle].first_tile <= worker ? low : high) = middle;
-  }
-  const LaneGroups run = groups_of_lane(groups, kPrologueThreads, low);
+  const std::int32_t lanes = groups < kPrologueThreads ? groups : kPrologueThreads;
+  const std::int32_t lane = last_at_or_before<&GroupExtent::first_tile>(firsts, lanes, worker);
+  const LaneGroups run = groups_of_lane(groups, kPrologueThreads, lane);
   std::int32_t group = run.begin;
   while (group + 1 < run.end && prologue.extents[group + 1].first_tile <= worker) ++group;
   return group;

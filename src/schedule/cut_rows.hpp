@@ -8,6 +8,7 @@
 
 #include "schedule/group_sizes.hpp"
 #include "schedule/host_device.hpp"
+#include "schedule/last_at_or_before.hpp"
 #include "schedule/tile_order.hpp"
 #include "schedule/unit_items.hpp"
 #include "schedule/work_item.hpp"
@@ -63,13 +64,7 @@ struct CutRows {
 
   // The group of a tile; `all` are the groups and, behind the last, where it ends.
   TESSERA_HD std::int32_t group_of_tile(const CutGroup* all, std::int32_t tile) const {
-    std::int32_t low = 0;
-    std::int32_t high = groups;
-    while (high - low > 1) {
-      const std::int32_t middle = (low + high) / 2;
-      (all[middle].first_tile <= tile ? low : high) = middle;
-    }
-    return low;
+    return last_at_or_before<&CutGroup::first_tile>(all, groups, tile);
   }
   // Tiles that are claimed whole.
   TESSERA_HD std::int32_t whole_tiles(const CutGroup* all) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "schedule/host_device.hpp"
+#include "schedule/last_at_or_before.hpp"
 
 namespace tessera {
 
@@ -48,24 +49,12 @@ struct IterationSpace {
 
   // The group that holds a tile: the last one that starts at or before it and is not empty.
   TESSERA_HD std::int32_t group_of_tile(std::int64_t tile) const {
-    std::int32_t low = 0;
-    std::int32_t high = group_count;
-    while (high - low > 1) {
-      const std::int32_t middle = (low + high) / 2;
-      (groups[middle].first_tile <= tile ? low : high) = middle;
-    }
-    return low;
+    return last_at_or_before<&GroupExtent::first_tile>(groups, group_count, tile);
   }
 
   // Likewise for a position on the line.
   TESSERA_HD std::int32_t group_of_iteration(std::int64_t iteration) const {
-    std::int32_t low = 0;
-    std::int32_t high = group_count;
-    while (high - low > 1) {
-      const std::int32_t middle = (low + high) / 2;
-      (groups[middle].first_iteration <= iteration ? low : high) = middle;
-    }
-    return low;
+    return last_at_or_before<&GroupExtent::first_iteration>(groups, group_count, iteration);
   }
 
   // Where a tile starts on the line; tile == tiles gives the line's end.
