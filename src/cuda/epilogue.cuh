@@ -69,13 +69,17 @@ __device__ inline void store_element(void* data, std::int64_t index, ElementType
   }
 }
 
-// 1 / (1 + e^-x); in f32 by the special function unit: a few units in the last place off, and
-// |x| times as many where the result is next to 0.
-__device__ inline float logistic(float x) {
-  return __fdividef(1.F, 1.F + __expf(-x));
+// 1 / (1 + 2^x); in f32 by the special function unit: a few units in the last place off, and |x|
+// times as many where the result is next to 0.
+__device__ inline float falling_logistic(float x) {
+  float power;
+  float inverse;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.F + power));
+  return inverse;
 }
-__device__ inline double logistic(double x) {
-  return 1 / (1 + exp(-x));
+__device__ inline double falling_logistic(double x) {
+  return 1 / (1 + exp2(x));
 }
 
 // The same functions as core/activation.hpp.
@@ -84,15 +88,16 @@ __device__ inline T activate(Activation activation, T x) {
   if (activation == Activation::none) return x;
   if (activation == Activation::relu) return x < T(0) ? T(0) : x;
   if constexpr (static_cast<T>(0.5) != T(0)) {
+    constexpr double kLog2E = 1.4426950408889634073599246810018921;
+    constexpr double kOfGelu = -2 * kLog2E * 0.7978845608028653558798921198687637;
     switch (activation) {
       case Activation::gelu_tanh:
-        // 1 + tanh(y) is 2·logistic(2·y).
-        return x * logistic(T(2 * 0.7978845608028653558798921198687637) *
-                            (x + T(0.044715) * x * x * x));
+        // 1 + tanh(y) is 2 / (1 + e^(-2·y)).
+        return x * falling_logistic(x * (T(kOfGelu) + T(kOfGelu * 0.044715) * x * x));
       case Activation::gelu_erf:
         return T(0.5) * x * (T(1) + erf(T(0.7071067811865475244008443621048490) * x));
       case Activation::silu:
-        return x * logistic(x);
+        return x * falling_logistic(T(-kLog2E) * x);
       default:
         break;
     }

@@ -26,6 +26,11 @@ struct EpilogueArguments {
   ElementType c_type = ElementType::f32;
 };
 
+// An activation that takes many instructions.
+constexpr bool is_heavy(Activation activation) {
+  return activation != Activation::none && activation != Activation::relu;
+}
+
 // The workspace, as fixup.cuh uses it: slots of block_m·block_n accumulators, and zeroed counters.
 struct FixupSpace {
   void* slots = nullptr;

@@ -54,10 +54,12 @@ void check_dense_side(const ConstMatrixView& view, bool rows_dense, const char* 
 }
 
 // In the input's type or f32 and a layout that TMA writes. Groups' kernels have no registers for
-// more than C = alpha·A·B.
+// more than C = alpha·A·B, and an activation of many instructions comes before C of before is
+// there.
 bool can_store_by_tma(const Problem& problem, const Sm90Launch& launch,
                       std::span<const Operands> groups) {
   if ((launch.config.is_grouped && !is_scaled_product(problem)) ||
+      (problem.beta != 0 && is_heavy(problem.epilogue.activation)) ||
       (problem.types.c != launch.config.input && problem.types.c != ElementType::f32)) {
     return false;
   }
@@ -96,8 +98,10 @@ Sm90Task make_task(const Sm90Launch& launch, const Operands& group, double alpha
   return task;
 }
 
-// Where the last block of so many rows or columns begins that lies wholly inside.
-std::int32_t last_start(std::int64_t size, int block) {
+// Where the last block of so many rows or columns begins that lies wholly inside. A block that
+// reads C must not begin where another ends that has written it.
+std::int32_t last_start(std::int64_t size, int block, bool reads_c) {
+  if (reads_c) return INT32_MAX;
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(size - block, 0, INT32_MAX));
 }
 
@@ -180,14 +184,16 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
 
   fill_header(header, launch, layout, workspace);
-  header.finishes_sums = store_by_tma && !is_scaled_product(problem);
+  header.finishes_sums =
+      store_by_tma && (!is_scaled_product(problem) || problem.types.c != launch.config.input);
 
   if (products.size() == 1) {
     const Sm90Task task = make_task(launch, products[0], problem.alpha, store_by_tma);
     header.units = unit_items(space, header.partition);
-    header.peers_meet = fix_up_of(launch.config.block, partition, space.tiles) == FixUp::meeting;
-    header.last_row = last_start(products[0].c.rows, launch.config.block.rows);
-    header.last_col = last_start(products[0].c.cols, launch.config.block.cols);
+    header.peers_meet = !header.finishes_sums &&
+                        fix_up_of(launch.config.block, partition, space.tiles) == FixUp::meeting;
+    header.last_row = last_start(products[0].c.rows, launch.config.block.rows, problem.beta != 0);
+    header.last_col = last_start(products[0].c.cols, launch.config.block.cols, problem.beta != 0);
     header.extent = space.groups[0];
     header.operands = task.operands;
     header.multiplies = task.multiplies;

@@ -92,6 +92,25 @@ inline constexpr int kArrivalsOfWarp = 32;
 inline constexpr int kArrivalsOfWarp = 1;
 #endif
 
+// Where kernels for groups claim their units.
+struct ClaimRing {
+  Barrier wanted;     // the loader of A comes to the end of an item
+  std::int32_t unit;  // that the cluster's first block has claimed for all, in each of the others
+  Barrier full;
+  Barrier empty;  // the first block's
+};
+
+// C of before on its way into two boxes of staging memory.
+struct BeforeRing {
+  Barrier full[2];
+
+  // By one thread.
+  __device__ void initialize() {
+    for (Barrier& barrier : full) ::cuda::ptx::mbarrier_init(&barrier, 1);
+    ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
+  }
+};
+
 // Announced in place of a WorkItem when there is no more work.
 inline constexpr std::int32_t kNoPeers = 0;
 
@@ -99,32 +118,40 @@ template <Sm90Config kConfig>
 struct SharedStorage {
   static constexpr int kStages = kConfig.block.stages;
   static constexpr bool kHasViews = kConfig.is_grouped;
-  // Where the multipliers have no register left to count: groups' tiles in turns, and 192 columns
-  // to which a bias may be added.
+  static constexpr bool kFinishes = kConfig.finishes;
+  // Where the multipliers have no register left to count: tiles in turns, and 192 columns to which
+  // a bias may be added.
   static constexpr bool kCountsHere =
-      (kConfig.is_grouped && kConfig.block.in_turns) ||
-      (kConfig.purpose() == Sm90Purpose::any && kConfig.block.cols == 192);
+      !kConfig.is_plain &&
+      (kConfig.block.in_turns || (!kConfig.is_grouped && kConfig.block.cols == 192));
 
   alignas(1024) std::byte a[kStages][kConfig.a().bytes()];  // (BM, BK, STAGE), swizzled
   alignas(1024) std::byte b[kStages][kConfig.b().bytes()];  // (BN, BK, STAGE), swizzled
   alignas(1024) std::byte staging[kConfig.warps()][kConfig.staging_bytes()];
   Sm90Header header;
   IterationSpace space;  // the dispatcher's
-  WorkItem items[kDispatchDepth];
-  GroupView views[kHasViews ? kDispatchDepth : 1];
+  union {
+    WorkItem items[kDispatchDepth];
+    FixupSeat seats[kConfig.warpgroups()];  // where peers meet, in plain kernels
+  };
+  // Kernels for groups have views and claims, the others finish tiles with a bias and C of before;
+  // the largest block fills its memory to the last byte.
+  union {
+    GroupView views[kHasViews ? kDispatchDepth : 1];
+    std::uint8_t before_parities[kConfig.warps()];  // bit b: of the next round of full[b]
+  };
   CutGroup cut_groups[kConfig.is_grouped ? CutRows::kMostGroups + 1 : 1];  // the dispatcher's
-  FixupSeat seats[kConfig.is_plain ? kConfig.warpgroups() : 1];            // where peers meet
   PassedItems passed[kCountsHere ? kConfig.warps() : 1];  // by each warp of the multipliers
+  alignas(
+      8) float bias[kFinishes ? kConfig.warpgroups() : 1][kFinishes ? kConfig.bias_values() : 1];
+  union {
+    ClaimRing claims;
+    BeforeRing before[kFinishes ? kConfig.warps() : 1];
+  };
   Barrier stage_full[kStages];
   Barrier stage_empty[kStages];
   Barrier item_full[kDispatchDepth];
   Barrier item_empty[kDispatchDepth];
-  // The loader of A comes to the end of an item, in kernels whose workers claim theirs.
-  Barrier claim_wanted;
-  // A unit that the cluster's first block has claimed for all, in each of the others.
-  std::int32_t claimed_unit;
-  Barrier claim_full;
-  Barrier claim_empty;  // the first block's
 
   // By all warps but the loaders', each of which fetches a line of its own, so that they arrive
   // together. `warp` counts them.
@@ -158,9 +185,9 @@ struct SharedStorage {
       }
     }
     if constexpr (kConfig.is_grouped) {
-      ::cuda::ptx::mbarrier_init(&claim_wanted, 1);
-      ::cuda::ptx::mbarrier_init(&claim_full, 1);
-      ::cuda::ptx::mbarrier_init(&claim_empty, blocks > 1 ? blocks - 1 : 1);
+      ::cuda::ptx::mbarrier_init(&claims.wanted, 1);
+      ::cuda::ptx::mbarrier_init(&claims.full, 1);
+      ::cuda::ptx::mbarrier_init(&claims.empty, blocks > 1 ? blocks - 1 : 1);
     }
     ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
   }

@@ -63,7 +63,8 @@ struct Sm90Header {
   // What a block's first load waits for, in a row, since each line of parameters is a cache miss.
   UnitItems units;  // of a single product
   Sm90Shares shares;
-  // Where a block's tile begins at the latest, in a plain kernel (BlockContext::inside).
+  // Where a block's tile begins at the latest, in a plain kernel (BlockContext::inside); anywhere
+  // where C of before is read, which nobody may have overwritten then.
   std::int32_t last_row = 0;
   std::int32_t last_col = 0;
   const Sm90Task* tasks = nullptr;  // device memory; null for a single product, which travels here
@@ -71,7 +72,7 @@ struct Sm90Header {
   bool multiplies = true;           // of a single product, as in Sm90Task
 
   bool store_by_tma = false;
-  bool finishes_sums = false;     // more than alpha·A·B leaves by TMA
+  bool finishes_sums = false;     // more than alpha·A·B in the input's type leaves by TMA
   bool peers_meet = false;        // of a plain product's tiles (schedule/fixup_meeting.hpp)
   bool stores_dense_rows = true;  // how C lies where it leaves by TMA, for all products
   std::int32_t group_count = 0;

@@ -46,6 +46,8 @@ struct StoreBox {
   constexpr int inner() const { return dense_rows ? columns : rows(); }
   constexpr int outer() const { return dense_rows ? rows() : columns; }
   constexpr int swizzle_bytes() const { return line_bytes(); }
+  // A warpgroup's four warps fill one together; else each has its own.
+  constexpr bool of_warpgroup() const { return rows() == kWarpgroupRows; }
 };
 
 // How one operand's tile lies in a stage of shared memory: `extent` rows of A (columns of B), by
@@ -76,8 +78,8 @@ struct OperandTile {
 };
 
 // What a kernel is compiled for (Sm90Config).
-enum class Sm90Purpose { any, plain, groups, gated_pairs };
-inline constexpr int kSm90Purposes = 4;
+enum class Sm90Purpose { any, plain, finishing, groups, gated_pairs };
+inline constexpr int kSm90Purposes = 5;
 
 struct Sm90Config {
   ElementType input = ElementType::bf16;
@@ -90,15 +92,18 @@ struct Sm90Config {
   // Besides, for the gated pair: the first warpgroup multiplies by the gate, the second by up, 64
   // rows of C's weights each.
   bool is_gated = false;
-  // For one product whose items the host has prepared (UnitItems) and whose C = alpha·A·B leaves by
-  // TMA in the input's type, without a trace: every role finds its items by itself, and all else is
-  // left out, for a kernel whose code is not in the caches waits for each line of it.
+  // For one product whose items the host has prepared (UnitItems) and whose C leaves by TMA,
+  // without a trace: every role finds its items by itself, and all else is left out, for a kernel
+  // whose code is not in the caches waits for each line of it.
   bool is_plain = false;
+  // C may be more than alpha·A·B in the input's type, and leave by TMA all the same
+  // (sm90_finish_sums.cuh).
+  bool finishes = false;
 
   constexpr Sm90Purpose purpose() const {
     return is_gated     ? Sm90Purpose::gated_pairs
            : is_grouped ? Sm90Purpose::groups
-           : is_plain   ? Sm90Purpose::plain
+           : is_plain   ? finishes ? Sm90Purpose::finishing : Sm90Purpose::plain
                         : Sm90Purpose::any;
   }
 
@@ -136,9 +141,9 @@ struct Sm90Config {
 
   // Staging memory of a warp: 4 KB where the stages leave so much.
   constexpr int staging_bytes() const {
-    constexpr int kBarriersAndItems = 2048;
+    constexpr int kBarriersItemsAndBias = 3072;
     const int stages = block.stages * (a().bytes() + b().bytes());
-    return stages + warps() * 4096 + kBarriersAndItems <= kSharedBytesLimit ? 4096 : 2048;
+    return stages + warps() * 4096 + kBarriersItemsAndBias <= kSharedBytesLimit ? 4096 : 2048;
   }
   constexpr StoreBox store_box(bool dense_rows) const {
     const int most = dense_rows ? staging_bytes() / 2 / (kWarpRows * kElementBytes)
@@ -148,6 +153,8 @@ struct Sm90Config {
                                  is_grouped ? load_step() : block.cols});
     return {.dense_rows = dense_rows, .columns = widest};
   }
+  // Of a warpgroup's part of a tile, along its columns or down its rows.
+  constexpr int bias_values() const { return std::max(block.cols, strips() * kWarpgroupRows); }
   constexpr StoreBox store_box_f32(bool dense_rows) const {
     constexpr int kFloat = 4;
     const int most = staging_bytes() / 2 / (kWarpRows * kFloat);

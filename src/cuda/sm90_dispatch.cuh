@@ -41,17 +41,17 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block, boo
   const auto claim_unit = [&](std::uint32_t round) -> std::int32_t {
     if (cptx::get_sreg_cluster_ctarank() == 0) {
       const std::int32_t unit = claim();
-      if (blocks > 1) wait_for(shared.claim_empty, round % 2 ^ 1);
+      if (blocks > 1) wait_for(shared.claims.empty, round % 2 ^ 1);
       for (int rank = 1; rank < blocks; ++rank) {
-        ptx::store_to_block(&shared.claimed_unit, unit, &shared.claim_full, rank);
+        ptx::store_to_block(&shared.claims.unit, unit, &shared.claims.full, rank);
       }
       return unit;
     }
     cptx::mbarrier_arrive_expect_tx(cptx::sem_release, cptx::scope_cta, cptx::space_shared,
-                                    &shared.claim_full, sizeof shared.claimed_unit);
-    wait_for(shared.claim_full, round % 2);
-    const std::int32_t unit = *const_cast<volatile std::int32_t*>(&shared.claimed_unit);
-    ptx::arrive_at_block(&shared.claim_empty, 0);
+                                    &shared.claims.full, sizeof shared.claims.unit);
+    wait_for(shared.claims.full, round % 2);
+    const std::int32_t unit = *const_cast<volatile std::int32_t*>(&shared.claims.unit);
+    ptx::arrive_at_block(&shared.claims.empty, 0);
     return unit;
   };
   // The group of a tile that follows one of `group`: mostly the same or the next with tiles.
@@ -75,7 +75,7 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block, boo
   // wait, sooner another worker might be free first.
   std::uint32_t claims = 0;
   const auto next_unit = [&]() -> std::int32_t {
-    if (announced > 0) wait_for(shared.claim_wanted, (announced - 1) % 2);
+    if (announced > 0) wait_for(shared.claims.wanted, (announced - 1) % 2);
     return claim_unit(claims++);
   };
   // Of cut rows, the whole tiles that the worker claims: they wait for nothing but the claim.
@@ -98,7 +98,7 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block, boo
       shared.space.tiles = first;
       for (const WorkItem& item : items_of(shared.space, header.partition, worker)) {
         announce(item, block.view_of(header, item));
-        wait_for(shared.claim_wanted, (announced - 1) % 2);
+        wait_for(shared.claims.wanted, (announced - 1) % 2);
       }
       shared.space.tiles = header.tiles;
     }

@@ -171,60 +171,6 @@ __device__ void store_last_columns(const GroupOperands& c, const WarpTile& tile,
   }
 }
 
-// C = alpha·sum in f32 by TMA, each warp alone; where C's columns are dense, a box is 16 rows of
-// them.
-template <Sm90Config kConfig>
-__device__ void store_f32_by_tma(const float (&sums)[kConfig.sums_per_thread()], float alpha,
-                                 const CUtensorMap* map, const WarpTile& tile, bool dense_rows) {
-  namespace cptx = ::cuda::ptx;
-  constexpr StoreBox kRows = kConfig.store_box_f32(true);
-  constexpr StoreBox kCols = kConfig.store_box_f32(false);
-  constexpr int kBoxes = kConfig.block.cols / kRows.columns;  // of a strip
-  static_assert(kRows.columns == kCols.columns && 2 * kRows.bytes() <= kConfig.staging_bytes(),
-                "two boxes must fit the staging");
-  const int row = tile.lane / 4;
-  const std::uint32_t in_rows =
-      swizzled<kRows.line_bytes()>(row * kRows.line_bytes() + tile.lane % 4 * 8);
-  // Of column 2·(lane mod 4) of a box; the row 8 further is the other half of the line.
-  const std::uint32_t in_cols =
-      swizzled<kCols.line_bytes()>(tile.lane % 4 * 2 * kCols.line_bytes() + row * 4);
-#pragma unroll
-  for (int box = 0; box < kConfig.strips() * kBoxes; ++box) {
-    std::byte* const buffer = tile.staging + box % 2 * kRows.bytes();
-    if (tile.lane == 0) {
-      if (box == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
-      if (box >= 2) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<1>{});
-    }
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < kRows.columns / 8; ++i) {
-      const float* const d = sums + box * kRows.columns / 2 + 4 * i;
-      if (dense_rows) {
-        auto* const to = buffer + (in_rows ^ i * 32);
-        *reinterpret_cast<float2*>(to) = make_float2(alpha * d[0], alpha * d[1]);
-        *reinterpret_cast<float2*>(to + 8 * kRows.line_bytes()) =
-            make_float2(alpha * d[2], alpha * d[3]);
-      } else {
-        auto* const top = buffer + in_cols + i * 8 * kCols.line_bytes();
-        auto* const bottom = buffer + (in_cols ^ 32) + i * 8 * kCols.line_bytes();
-        *reinterpret_cast<float*>(top) = alpha * d[0];
-        *reinterpret_cast<float*>(top + kCols.line_bytes()) = alpha * d[1];
-        *reinterpret_cast<float*>(bottom) = alpha * d[2];
-        *reinterpret_cast<float*>(bottom + kCols.line_bytes()) = alpha * d[3];
-      }
-    }
-    cptx::fence_proxy_async(cptx::space_shared);
-    __syncwarp();
-    if (tile.lane == 0) {
-      const auto at_row = static_cast<std::int32_t>(tile.row + box / kBoxes * kWarpgroupRows);
-      const auto at_col = static_cast<std::int32_t>(tile.col + box % kBoxes * kRows.columns);
-      const std::int32_t at[2] = {dense_rows ? at_col : at_row, dense_rows ? at_row : at_col};
-      cptx::cp_async_bulk_tensor(cptx::space_global, cptx::space_shared, map, at, buffer);
-      cptx::cp_async_bulk_commit_group();
-    }
-  }
-}
-
 // The gated pair: activation(gate) ∘ up, 64 rows of C by `columns`. The first warpgroup holds the
 // gate's sums and the second up's, laid out alike. Of 64 columns each finishes one half: it hands
 // its sums of the other half over through staging memory, of which a warpgroup has 8 KB for that

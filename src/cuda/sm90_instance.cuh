@@ -10,13 +10,15 @@ namespace tessera::cuda {
 template <class Row, bool kAKContiguous, bool kBKContiguous, Sm90Purpose kPurpose>
 struct Sm90Variant {
   static constexpr bool kIsGated = kPurpose == Sm90Purpose::gated_pairs;
+  static constexpr bool kFinishes = kPurpose == Sm90Purpose::finishing;
   static constexpr Sm90Config kConfig{.input = Row::kInput,
                                       .block = Row::kBlock,
                                       .a_k_contiguous = kAKContiguous,
                                       .b_k_contiguous = kBKContiguous,
                                       .is_grouped = kPurpose == Sm90Purpose::groups || kIsGated,
                                       .is_gated = kIsGated,
-                                      .is_plain = kPurpose == Sm90Purpose::plain};
+                                      .is_plain = kPurpose == Sm90Purpose::plain || kFinishes,
+                                      .finishes = kPurpose == Sm90Purpose::any || kFinishes};
 };
 
 namespace sm90_detail {
@@ -50,8 +52,9 @@ Sm90Kernel instance_of(ElementType input) {
 
 template <template <ElementType> class Row>
 Sm90Kernel sm90_instance(ElementType input) {
-  return sm90_detail::instance_of<Row, Sm90Purpose::any>(input).with(
-      sm90_detail::instance_of<Row, Sm90Purpose::plain>(input));
+  return sm90_detail::instance_of<Row, Sm90Purpose::any>(input)
+      .with(sm90_detail::instance_of<Row, Sm90Purpose::plain>(input))
+      .with(sm90_detail::instance_of<Row, Sm90Purpose::finishing>(input));
 }
 
 // The functions for groups alone, in a file of their own because they take as long to compile.

@@ -196,9 +196,9 @@ __device__ __forceinline__ void load(const BlockContext<kConfig>& block) {
       }
       seen = item.group;
     }
-    if (kIsGrouped && kIsA && run.k >= run.end) arrive(shared.claim_wanted);
+    if (kIsGrouped && kIsA && run.k >= run.end) arrive(shared.claims.wanted);
     for (; run.k < run.end; run.k += kSm90BlockK) {
-      if (kIsGrouped && kIsA && run.k == run.claims_at) arrive(shared.claim_wanted);
+      if (kIsGrouped && kIsA && run.k == run.claims_at) arrive(shared.claims.wanted);
       wait_until_empty(shared.stage_empty, stage);
       if constexpr (kIsA) {
         load_a(*run.maps, stage.slot, run.outside, run.k);

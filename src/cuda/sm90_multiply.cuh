@@ -51,7 +51,8 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   constexpr bool kIsGrouped = kConfig.is_grouped;
   constexpr bool kIsPlain = kConfig.is_plain;
   constexpr bool kIsWhole = kWay != WayToC::any;
-  constexpr bool kMeets = kIsPlain && !kIsWhole;
+  constexpr bool kMeets = kConfig.purpose() == Sm90Purpose::plain && !kIsWhole;
+  constexpr bool kFinishes = kConfig.finishes;
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kConfig.sums_per_thread() <= 64 ? 16 : 4;
@@ -62,8 +63,11 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   const int blocks = block.blocks;
   const int warpgroup = block.warp / 4;
   const int first_lane = static_cast<int>(threadIdx.x) % 32;
-  // Groups' kernels have no register for it outside the main loop.
-  const auto lane_of_thread = [&] { return kIsGrouped ? ptx::thread_in_block() % 32 : first_lane; };
+  // Some kernels have no register for it outside the main loop.
+  constexpr bool kAsksForLane = kIsGrouped || (kFinishes && (kIsPlain || kInTurns));
+  const auto lane_of_thread = [&] {
+    return kAsksForLane ? ptx::thread_in_block() % 32 : first_lane;
+  };
 
   // Taken apart from the header anew at each use, and so that the compiler does it: registers are
   // scarce.
@@ -210,6 +214,75 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     if (lane == 0) cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
     wait_for_warpgroup();
   };
+  const auto of_warpgroup = [&](WarpTile of_warp) {
+    of_warp.row -= of_warp.warp * kWarpRows;
+    of_warp.staging = shared.staging[ptx::thread_in_block() / kWarpgroupThreads * 4];
+    return of_warp;
+  };
+  // Calls `use` with the boxes by which a tile leaves.
+  const auto with_boxes = [&](const BlockTask& task, const WarpTile& tile, auto use) {
+    const auto with = [&]<StoreBox kBox>() {
+      const int warp = ptx::thread_in_block() / 32;
+      const int first = kBox.of_warpgroup() ? warp / 4 * 4 : warp;
+      use(BoxesOfTile<kConfig, kBox>{.map = &block.map_of_c(task),
+                                     .tile = kBox.of_warpgroup() ? of_warpgroup(tile) : tile,
+                                     .reads = header.epilogue.beta != 0,
+                                     .before = shared.before[first],
+                                     .parities = shared.before_parities[first]});
+    };
+    if (header.epilogue.c_type == ElementType::f32) {
+      if (header.stores_dense_rows) {
+        with.template operator()<kConfig.store_box_f32(true)>();
+      } else {
+        with.template operator()<kConfig.store_box_f32(false)>();
+      }
+    } else if (header.stores_dense_rows) {
+      with.template operator()<kConfig.store_box(true)>();
+    } else {
+      with.template operator()<kConfig.store_box(false)>();
+    }
+  };
+  // What a tile's epilogue has to wait for, asked for as early as can be.
+  const auto prepare_finish = [&](const WorkItem& item, BiasShare<kConfig>& bias) {
+    const BlockTask task = block.task_in_ring(item);
+    const WarpTile tile = tile_of(item);
+    if constexpr (!kInTurns) bias.load(header.epilogue, task.operands, tile);
+    if (header.epilogue.beta == 0 || tile.lane != 0) return;
+    block.see_tensor_map(block.map_of_c(task));
+    with_boxes(task, tile, [&](const auto& boxes) {
+      if (boxes.kBox.of_warpgroup() && tile.warp != 0) return;
+      // The tile before has left from there.
+      cptx::cp_async_bulk_wait_group_read(cptx::n32_t<0>{});
+      boxes.load_first();
+    });
+  };
+  const auto finish_sums = [&](const WorkItem& item, BiasShare<kConfig>& bias) {
+    const BlockTask task = block.task_in_ring(item);
+    const WarpTile tile = tile_of(item);
+    const int warpgroup = ptx::thread_in_block() / kWarpgroupThreads;
+    float* const staged = shared.bias[warpgroup];
+    const EpilogueArguments& epilogue = header.epilogue;
+    if (tile.lane == 0) block.see_tensor_map(block.map_of_c(task));
+    // In turns nobody waits for an epilogue, and no register is left to ask earlier.
+    if constexpr (kInTurns) bias.load(epilogue, task.operands, tile);
+    wait_for_staging(tile.lane);
+    bias.template stage<Input>(staged, epilogue, tile);
+    wait_for_warpgroup();
+    SumScale scale{.alpha = alpha_of_product(), .of_columns = staged + tile.lane % 4 * 2};
+    const float* left = epilogue.bias == BiasAxis::none ? nullptr : staged;
+    if (is_heavy(epilogue.activation)) {
+      if (epilogue.bias == BiasAxis::column) {
+        activate_sums<true, kConfig>(sums, scale, left, tile, epilogue.activation);
+      } else {
+        activate_sums<false, kConfig>(sums, scale, left, tile, epilogue.activation);
+      }
+      scale = {};
+      left = nullptr;
+    }
+    with_boxes(task, tile, [&](const auto& boxes) {
+      store_boxes<Input>(sums, scale, left, epilogue, boxes, tile, 1 + warpgroup);
+    });
+  };
   const auto finish = [&](const WorkItem& item, WarpTile tile, float alpha) {
     const BlockTask task = block.task_in_ring(item);
     const std::int64_t columns = task.columns.count;
@@ -228,26 +301,9 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
       }
       // Of each warp, the one lane that may store.
       if (tile.lane == 0) block.see_tensor_map(block.map_of_c(task));
-      if constexpr (!kIsGrouped && !kIsPlain) {
-        if (header.finishes_sums) {
-          wait_for_staging(tile.lane);
-          finish_sums<Input, kConfig>(sums, header.epilogue, task.operands, tile);
-          alpha = 1;
-        }
-        if (header.epilogue.c_type == ElementType::f32) {
-          store_f32_by_tma<kConfig>(sums, alpha, &block.map_of_c(task), tile,
-                                    header.stores_dense_rows);
-          return;
-        }
-      }
       if (kIsWhole ? kWay == WayToC::whole_rows : header.stores_dense_rows) {
         store_rows_by_tma<Input, kConfig>(sums, alpha, &block.map_of_c(task), tile, columns);
       } else {
-        const auto of_warpgroup = [&](WarpTile of_warp) {
-          of_warp.row -= of_warp.warp * kWarpRows;
-          of_warp.staging = shared.staging[ptx::thread_in_block() / kWarpgroupThreads * 4];
-          return of_warp;
-        };
         store_columns_by_tma<Input, kConfig>(sums, alpha, &block.map_of_c(task), of_warpgroup(tile),
                                              1 + warp / 4, columns);
         if constexpr (kIsGrouped) {
@@ -288,6 +344,14 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     if (is_first) leave(own_fixup_space().counters + item.counter, seat.readers);
   };
 
+  if constexpr (kFinishes) {
+    const int thread = ptx::thread_in_block();
+    if (header.epilogue.beta != 0 && thread % 32 == 0) {
+      shared.before[thread / 32].initialize();
+      shared.before_parities[thread / 32] = 0;
+    }
+  }
+
   // The first turn is the first warpgroup's.
   if (kInTurns && own_turn() == 1) give_turn();
   const auto items = [&] {
@@ -311,8 +375,10 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     }
     ptx::forget_registers(sums);
     const BlockTask task = block.task_in_ring(item);
-    if constexpr (!kIsGrouped && !kIsPlain) {
+    BiasShare<kConfig> bias;
+    if constexpr (kFinishes) {
       if (header.epilogue.beta != 0 && item.is_whole_tile()) ask_for_c(item);
+      if (header.finishes_sums && item.is_whole_tile()) prepare_finish(item, bias);
     }
     WarpTile tile;
     float alpha = 1;
@@ -369,6 +435,13 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
         tile = tile_of(again());
         alpha = alpha_of_product();
       }
+      if constexpr (kFinishes) {
+        if (header.finishes_sums) {
+          if (!again().is_whole_tile()) prepare_finish(again(), bias);
+          finish_sums(again(), bias);
+          continue;
+        }
+      }
       finish(again(), tile, alpha);
     }
   }
@@ -388,7 +461,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
 
 template <Sm90Config kConfig>
 __device__ __forceinline__ void multiply(const BlockContext<kConfig>& block) {
-  if constexpr (kConfig.is_plain) {
+  if constexpr (kConfig.purpose() == Sm90Purpose::plain) {
     if (block.header().units.splits == 1) {
       if (block.header().stores_dense_rows) {
         multiply_items<WayToC::whole_rows>(block);

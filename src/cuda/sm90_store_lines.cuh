@@ -39,17 +39,17 @@ struct StagedLines {
   __device__ static constexpr int turn_of_row(int row) { return row * 8 & (kColumns - 8); }
   __device__ static constexpr int turn_of_column(int line) { return line << 1 & 8; }
 
-  // The first sums of a lane, times alpha.
-  __device__ void put(const float* sums, float alpha, int lane) const {
+  // The first sums of a lane.
+  __device__ void put(const float* sums, int lane) const {
     const int row = lane / 4;
     if (along_rows) {
       const int first = index(row, lane % 4 * 2);
 #pragma unroll
       for (int i = 0; i < kColumns / 8; ++i) {
         float* const to = words + (first ^ i * 8);
-        *reinterpret_cast<float2*>(to) = make_float2(alpha * sums[4 * i], alpha * sums[4 * i + 1]);
+        *reinterpret_cast<float2*>(to) = make_float2(sums[4 * i], sums[4 * i + 1]);
         *reinterpret_cast<float2*>(to + 8 * kColumns) =
-            make_float2(alpha * sums[4 * i + 2], alpha * sums[4 * i + 3]);
+            make_float2(sums[4 * i + 2], sums[4 * i + 3]);
       }
     } else {
       // The line of column 2·(lane mod 4); the next column's is two further.
@@ -59,10 +59,10 @@ struct StagedLines {
 #pragma unroll
       for (int i = 0; i < kColumns / 8; ++i) {
         const int next = i * 8 * kWarpRows;
-        top[next] = alpha * sums[4 * i];
-        top[next + 2 * kWarpRows] = alpha * sums[4 * i + 1];
-        bottom[next] = alpha * sums[4 * i + 2];
-        bottom[next + 2 * kWarpRows] = alpha * sums[4 * i + 3];
+        top[next] = sums[4 * i];
+        top[next + 2 * kWarpRows] = sums[4 * i + 1];
+        bottom[next] = sums[4 * i + 2];
+        bottom[next + 2 * kWarpRows] = sums[4 * i + 3];
       }
     }
   }
@@ -163,12 +163,8 @@ struct PartOfC {
   bool bias_along = false;      // lines
 };
 
-__device__ inline bool is_heavy(Activation activation) {
-  return activation != Activation::none && activation != Activation::relu;
-}
-
-// C = activation(staged + beta·C + bias), for C of elements side by side, kLoads steps of which are
-// on their way from memory at a time.
+// C = activation(alpha·staged + bias + beta·C), for C of elements side by side, kLoads steps of
+// which are on their way from memory at a time.
 template <class Bits, int kWide, int kLoads, int kColumns>
 __device__ inline void finish_lines(const StagedLines<kColumns>& staged, const PartOfC& c,
                                     const EpilogueArguments& epilogue, int lane) {
@@ -180,6 +176,9 @@ __device__ inline void finish_lines(const StagedLines<kColumns>& staged, const P
   const bool reads_c = epilogue.beta != 0;
   const auto beta = static_cast<float>(epilogue.beta);
   const bool has_bias = epilogue.bias != BiasAxis::none;
+  // Where each line has a value of its own, that is added first.
+  const bool bias_of_lines = has_bias && !c.bias_along;
+  const float alpha = bias_of_lines ? 1.F : static_cast<float>(epilogue.alpha);
   const Activation activation = epilogue.activation;
   const bool stores = !is_heavy(activation);
 
@@ -204,13 +203,15 @@ __device__ inline void finish_lines(const StagedLines<kColumns>& staged, const P
       for (int e = 0; e < kWide; ++e) {
         if (lines > 0) along.bits[e] = bias_at(walk.inner + e);
       }
-    } else if (has_bias) {
+    } else if (bias_of_lines) {
 #pragma unroll 1
       for (int step = 0; step < Walk::kSteps; ++step) {
         const float bias = is_inside(step) ? bias_at(walk.line + walk.lines_to(step)) : 0;
         Floats v = piece(step);
 #pragma unroll
-        for (int e = 0; e < kWide; ++e) v.bits[e] += bias;
+        for (int e = 0; e < kWide; ++e) {
+          v.bits[e] = __fmaf_rn(static_cast<float>(epilogue.alpha), v.bits[e], bias);
+        }
         piece(step) = v;
       }
     }
@@ -236,14 +237,14 @@ __device__ inline void finish_lines(const StagedLines<kColumns>& staged, const P
       for (int b = 0; b < kBatch; ++b) {
         const int step = begin + b;
         Floats v = piece(step);
+#pragma unroll
+        for (int e = 0; e < kWide; ++e) v.bits[e] = __fmaf_rn(alpha, v.bits[e], along.bits[e]);
         if (reads_c) {
           const Floats old = to_floats(before[b], is_bf16);
 #pragma unroll
-          for (int e = 0; e < kWide; ++e) v.bits[e] += beta * old.bits[e];
-        }
-        if (has_bias) {
-#pragma unroll
-          for (int e = 0; e < kWide; ++e) v.bits[e] += along.bits[e];
+          for (int e = 0; e < kWide; ++e) {
+            v.bits[e] = __fmaf_rn(beta, old.bits[e], v.bits[e]);
+          }
         }
         if (activation == Activation::relu) {
 #pragma unroll
@@ -285,12 +286,13 @@ __device__ inline void finish_elements(const StagedLines<kColumns>& staged,
     const std::int64_t c = col + (staged.along_rows ? inner : staged.column_of(line));
     if (r >= group.m || c >= end) continue;
     const std::int64_t at = r * group.c_row_stride + c * group.c_col_stride;
-    float value = staged.words[staged.index(line, inner)];
+    float value =
+        __fmaf_rn(static_cast<float>(epilogue.alpha), staged.words[staged.index(line, inner)],
+                  bias_at<float>(epilogue, group, r, c));
     if (epilogue.beta != 0) {
-      value +=
-          static_cast<float>(epilogue.beta) * load_element<float>(group.c, at, epilogue.c_type);
+      value = __fmaf_rn(static_cast<float>(epilogue.beta),
+                        load_element<float>(group.c, at, epilogue.c_type), value);
     }
-    value += bias_at<float>(epilogue, group, r, c);
     store_element(group.c, at, epilogue.c_type, activate(epilogue.activation, value));
   }
 }
@@ -329,7 +331,6 @@ __device__ void store_by_lines(float (&sums)[kConfig.sums_per_thread()],
   // As registers allow.
   constexpr int kLoads = kConfig.is_grouped || kStrips > 1 ? 2 : 8;
   using Staged = StagedLines<kChunk>;
-  const auto alpha = static_cast<float>(epilogue.alpha);
   const bool along_rows = group.c_col_stride == 1;
   if (tile.row >= group.m) return;
   const int size = size_of(epilogue.c_type);
@@ -346,7 +347,7 @@ __device__ void store_by_lines(float (&sums)[kConfig.sums_per_thread()],
     const bool walks_rows = kConfig.is_grouped ? ptx::anew(along_rows) != 0 : along_rows;
     const Staged staged{reinterpret_cast<float*>(tile.staging), walks_rows};
     __syncwarp();
-    staged.put(sums, alpha, lane);
+    staged.put(sums, lane);
     __syncwarp();
     if (is_dense) {
       const PartOfC c = part_of_c(epilogue, group, row, col, end);

@@ -30,6 +30,7 @@ TEST(WithoutDeviceCatalogue, EveryRowHasItsKernel) {
     ASSERT_NE(kernel, nullptr);
     EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::any));
     EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::plain));
+    EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::finishing));
     if (row.has_group_code) {
       EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::groups));
     }

@@ -326,6 +326,10 @@ TEST_P(Kernels, Sanitizer) {
         Sample{{.kind = split_k, .workers = 4, .splits = 3}, last_type, 0, all},
         Sample{{.kind = stream_k, .workers = 11}, last_type, 1},
         Sample{{.kind = hybrid, .workers = 3}, last_type, 1},
+        Sample{{.kind = data_parallel, .workers = 3},
+               gemm_types_for(kernel().a).c,
+               1,
+               {BiasAxis::row, Activation::relu}},
         Sample{{.kind = split_k, .workers = 48, .splits = 8}, last_type, 0, {}, 8}}) {
     const GemmShape shape{tile.block_m + 8, 2 * tile.block_n + 8,
                           sample.iterations * tile.block_k + 8};
@@ -337,7 +341,7 @@ TEST_P(Kernels, Sanitizer) {
     what.c = aligned(types.c, shape.m, shape.n, false);
     expect_right(what, sample.schedule);
   }
-  EXPECT_EQ(judged_, 5);
+  EXPECT_EQ(judged_, 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, Kernels, ::testing::ValuesIn(kernels_under_test()),
