@@ -9,8 +9,8 @@
 #include "cli/matrix.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/random.hpp"
-#include "cli/shape.hpp"
 #include "cli/verify.hpp"
+#include "core/tile_config.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::cli {

@@ -34,7 +34,7 @@ std::string cublaslt_path_from(const std::vector<std::string>& peers) {
 #include "bench/provenance.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/plan_text.hpp"
-#include "cli/shape.hpp"
+#include "core/tile_config.hpp"
 #include "plan/intensity.hpp"
 
 namespace tessera::cli {

@@ -16,6 +16,7 @@
 #include "cli/shape.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "core/tile_config.hpp"
 #include "core/validate.hpp"
 #include "report/text.hpp"
 

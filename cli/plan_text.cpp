@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/shape.hpp"
+#include "core/tile_config.hpp"
 #include "plan/cost.hpp"
 #include "report/schedule_rows.hpp"
 #include "report/text.hpp"
@@ -88,15 +89,11 @@ std::string fix_up_text(std::int64_t peers, FixUp fix_up) {
 }
 
 std::string to_text(const Schedule& schedule, const Partition& partition) {
-  std::string text(name_of(schedule.kind));
-  if (schedule.kind == ScheduleKind::split_k) text += fmt::format("({})", schedule.splits);
-  text += fmt::format(", {} workers", schedule.workers);
+  std::string text = fmt::format("{}, {} workers", kind_text(schedule), schedule.workers);
   if (schedule.kind == ScheduleKind::hybrid) {
     text += fmt::format(", {}", report::hybrid_cut_name(partition));
   }
-  text += fmt::format(", {}", name_of(schedule.order));
-  if (schedule.order == TileOrder::swizzle) text += fmt::format("({})", schedule.group_m);
-  return text + " order";
+  return text + fmt::format(", {} order", order_text(schedule));
 }
 
 std::string bytes_text(double bytes) {

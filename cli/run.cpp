@@ -14,6 +14,7 @@
 #include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workload.hpp"
+#include "core/tile_config.hpp"
 #include "core/validate.hpp"
 #include "tessera/tessera.hpp"
 

@@ -94,10 +94,6 @@ std::string to_text(const GemmShape& shape) {
   return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
 }
 
-std::string to_text(const TileConfig& tile) {
-  return fmt::format("{}x{}x{}", tile.block_m, tile.block_n, tile.block_k);
-}
-
 std::string to_text(const std::vector<GemmShape>& groups) {
   if (groups.empty()) return "no products";
   std::string text;

@@ -27,8 +27,7 @@ MatrixSize parse_matrix_size(std::string_view text, std::string_view argument);
 // BMxBNxBK, each from 1 to 2^20; the other fields stay as they are.
 TileConfig parse_tile(std::string_view text);
 
-std::string to_text(const GemmShape& shape);
-std::string to_text(const TileConfig& tile);
+std::string to_text(const GemmShape& shape);  // of a tile: core/tile_config.hpp
 // All shapes of a short list; a count, the first and the total rows of a long one.
 std::string to_text(const std::vector<GemmShape>& groups);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/tile_config.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/tile_config.hpp"
+
 namespace tessera {
 namespace {
 
@@ -12,12 +14,10 @@ std::string number(double value) {
   return {text, end};
 }
 
-std::string times(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-}
-
 std::string shapes_text(const Problem& problem) {
-  const auto text = [](const GemmShape& s) { return times(s.m, s.n, s.k); };
+  const auto text = [](const GemmShape& s) {
+    return std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
+  };
   if (problem.groups.size() == 1) return text(problem.groups.front());
   std::string shapes = std::to_string(problem.groups.size()) + " products";
   if (problem.groups.empty()) return shapes;
@@ -34,9 +34,7 @@ std::string types_text(const GemmTypes& types) {
 }
 
 std::string schedule_text(const Schedule& schedule) {
-  std::string text(name_of(schedule.kind));
-  if (schedule.kind == ScheduleKind::split_k) text += "(" + std::to_string(schedule.splits) + ")";
-  return text + " over " + std::to_string(schedule.workers) +
+  return kind_text(schedule) + " over " + std::to_string(schedule.workers) +
          (schedule.workers == 1 ? " worker" : " workers");
 }
 
@@ -48,8 +46,7 @@ std::string dispatch_line(std::string_view call, const Plan& plan, std::string_v
   line += ", A " + std::string(name_of(p.a.major)) + ", B " + std::string(name_of(p.b.major)) +
           ", C " + std::string(name_of(p.c.major)) + ", alpha " + number(p.alpha) + ", beta " +
           number(p.beta);
-  line += ": " + plan.kernel + ", tile " +
-          times(plan.tile.block_m, plan.tile.block_n, plan.tile.block_k) + ", " +
+  line += ": " + plan.kernel + ", tile " + to_text(plan.tile) + ", " +
           schedule_text(plan.schedule) + ", plan " + std::string(origin);
   if (!plan.reason.empty()) line += "; " + plan.reason;
   return line;

@@ -31,13 +31,14 @@ std::string to_text(const TileConfig& tile) {
          std::to_string(tile.block_k);
 }
 
-std::string to_text(const Schedule& schedule) {
+std::string kind_text(const Schedule& schedule) {
   std::string text(name_of(schedule.kind));
   if (schedule.kind == ScheduleKind::split_k) text += "(" + std::to_string(schedule.splits) + ")";
-  if (schedule.kind == ScheduleKind::hybrid && !schedule.two_tile) text += " without two_tile";
-  text += " over " + std::to_string(schedule.workers) +
-          (schedule.workers == 1 ? " worker, " : " workers, ");
-  text += name_of(schedule.order);
+  return text;
+}
+
+std::string order_text(const Schedule& schedule) {
+  std::string text(name_of(schedule.order));
   if (schedule.order == TileOrder::swizzle) text += "(" + std::to_string(schedule.group_m) + ")";
   return text;
 }

@@ -27,8 +27,10 @@ inline constexpr std::int64_t kMaxGridSide = 0x7fffffff;
 // "128x256x64", the spelling of the command line.
 std::string to_text(const TileConfig& tile);
 
-// "hybrid over 132 workers, swizzle(8)"
-std::string to_text(const Schedule& schedule);
+// "hybrid", "split_k(4)": a schedule's kind, with its pieces.
+std::string kind_text(const Schedule& schedule);
+// "hilbert", "swizzle(8)"
+std::string order_text(const Schedule& schedule);
 
 // Why no kernel could use these values on any machine; nothing where they are sound.
 std::optional<std::string> why_not(const TileConfig& tile);

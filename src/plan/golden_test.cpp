@@ -84,16 +84,13 @@ Question question_of(const std::vector<std::string>& fields) {
 
 std::string answer_to(const Question& question) {
   const Plan plan = make_plan(question.problem, question.machine, question.options);
-  std::string order(name_of(plan.schedule.order));
-  if (plan.schedule.order == TileOrder::swizzle) {
-    order += "(" + std::to_string(plan.schedule.group_m) + ")";
-  }
   char microseconds[32];
   std::snprintf(microseconds, sizeof microseconds, "%.3g", plan.cost.seconds * 1e6);
   return plan.kernel + "," + to_text(plan.tile) + (plan.tile.a_in_place ? " A in place" : "") +
          (plan.tile.b_in_place ? " B in place" : "") + "," +
          std::string(name_of(plan.schedule.kind)) + "," + std::to_string(plan.schedule.workers) +
-         "," + std::to_string(plan.schedule.splits) + "," + order + "," + microseconds;
+         "," + std::to_string(plan.schedule.splits) + "," + order_text(plan.schedule) + "," +
+         microseconds;
 }
 
 // Each line as it should be.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/tile_config.hpp"
 #include "report/bar.hpp"
 #include "report/schedule_chart.hpp"
 #include "report/text.hpp"
@@ -86,7 +87,7 @@ void add_order(const Plan& plan, Page& page) {
       .grid_n = static_cast<std::int32_t>(parts.tiles_n),
       .order = {plan.schedule.order, plan.schedule.group_m},
       .wave = std::min<std::int64_t>(plan.schedule.workers, parts.tiles_m * parts.tiles_n),
-      .title = order(plan.schedule),
+      .title = order_text(plan.schedule),
       .subtitle = fmt::format("{} as {} × {} tiles of {}",
                               plan.problem.groups.size() > 1 ? "The first C" : "C", parts.tiles_m,
                               parts.tiles_n, tile(plan.tile))};

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/catalogue.hpp"
+#include "core/tile_config.hpp"
 #include "plan/cost.hpp"
 #include "plan/intensity.hpp"
 #include "report/text.hpp"
@@ -69,7 +70,8 @@ void tell_orders(Story& story) {
     BlockCount blocks = count_blocks(grid, choice, 0, story.first_wave);
     blocks.a *= parts.iterations_per_tile;
     blocks.b *= parts.iterations_per_tile;
-    story.orders.push_back({choice, order(named), blocks, choice.order == plan.schedule.order});
+    story.orders.push_back(
+        {choice, order_text(named), blocks, choice.order == plan.schedule.order});
   }
 }
 

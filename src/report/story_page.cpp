@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/tile_config.hpp"
 #include "report/bar.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/page.hpp"
@@ -38,7 +39,7 @@ void add_facts(const Story& story, Page& page) {
            : fmt::format("registers {} × {}", plan.tile.mr, plan.tile.nr)},
       {"Schedule", cut(plan.schedule, partition_of(plan)),
        counted(plan.schedule.workers, "worker")},
-      {"Tile order", order(plan.schedule), counted(plan.decomposition.tiles, "tile")},
+      {"Tile order", order_text(plan.schedule), counted(plan.decomposition.tiles, "tile")},
   };
   if (story.measured_seconds) {
     facts.insert(facts.begin() + 1,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/tile_config.hpp"
 #include "report/roofline.hpp"
 #include "report/story.hpp"
 #include "report/story_words.hpp"
@@ -79,7 +80,7 @@ void print_plan(const Story& story, Printer& out) {
   out.row("tile", tile(plan.tile));
   out.row("schedule", fmt::format("{} over {}", cut(plan.schedule, partition_of(plan)),
                                   counted(plan.schedule.workers, "worker")));
-  out.row("tile order", order(plan.schedule));
+  out.row("tile order", order_text(plan.schedule));
   out.row(
       "predicted", seconds(plan.cost.seconds),
       fmt::format(

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "core/tile_config.hpp"
 #include "schedule/division.hpp"
 
 namespace tessera::report {
@@ -143,16 +144,10 @@ std::string_view hybrid_cut_name(const Partition& hybrid) {
 }
 
 std::string cut(const Schedule& schedule, const Partition& partition) {
-  if (schedule.kind == ScheduleKind::split_k) return fmt::format("split_k({})", schedule.splits);
-  std::string name(name_of(schedule.kind));
+  std::string name = kind_text(schedule);
   if (schedule.kind == ScheduleKind::hybrid)
     name += fmt::format(", {}", hybrid_cut_name(partition));
   return name;
-}
-
-std::string order(const Schedule& schedule) {
-  if (schedule.order == TileOrder::swizzle) return fmt::format("swizzle({})", schedule.group_m);
-  return std::string(name_of(schedule.order));
 }
 
 std::string to_ascii(std::string_view text) {

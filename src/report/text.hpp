@@ -43,8 +43,6 @@ std::string tile(const TileConfig& tile);
 std::string_view hybrid_cut_name(const Partition& hybrid);
 // "split_k(4)", "hybrid, two-tile": a schedule and its partition without workers and order.
 std::string cut(const Schedule& schedule, const Partition& partition);
-// "swizzle(8)"
-std::string order(const Schedule& schedule);
 
 // Every character that is not ASCII replaced by ASCII that means the same.
 std::string to_ascii(std::string_view text);
