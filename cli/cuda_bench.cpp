@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "cli/without_cuda.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -138,29 +139,19 @@ CaseResult CudaSweep::measure(const bench::Case& what) {
 
 namespace tessera::cli {
 
-namespace {
-
-[[noreturn]] void fail() {
-  throw Error(
-      ErrorCode::unsupported, "--device", "be in this build", "cuda",
-      "configure with -DTESSERA_CUDA=ON where cublasLt.h is installed, or use --device cpu");
-}
-
-}  // namespace
-
 struct CudaSweep::State {};
 
 CudaSweep::CudaSweep(const CpuBenchOptions&, bool, const std::string&) {
-  fail();
+  refuse_cuda_benchmark();
 }
 CudaSweep::~CudaSweep() = default;
 
 CaseResult CudaSweep::measure(const bench::Case&) {
-  fail();
+  refuse_cuda_benchmark();
 }
 
 std::string run_cuda_bench(const CudaBenchOptions&) {
-  fail();
+  refuse_cuda_benchmark();
 }
 
 }  // namespace tessera::cli

@@ -1,6 +1,6 @@
 #include "cli/cuda_device.hpp"
 
-#include "tessera/error.hpp"
+#include "cli/without_cuda.hpp"
 
 #if TESSERA_HAS_CUDA
 
@@ -152,21 +152,13 @@ TracedRun trace_on_cuda(const Plan& plan, Workload& workload, int repeats) {
 #else
 
 namespace tessera::cli {
-namespace {
-
-[[noreturn]] void fail() {
-  throw Error(ErrorCode::unsupported, "--device", "be in this build", "cuda",
-              "configure with -DTESSERA_CUDA=ON, or use --device cpu");
-}
-
-}  // namespace
 
 double run_on_cuda(const Plan&, Workload&, int) {
-  fail();
+  refuse_cuda();
 }
 
 TracedRun trace_on_cuda(const Plan&, Workload&, int) {
-  fail();
+  refuse_cuda();
 }
 
 }  // namespace tessera::cli

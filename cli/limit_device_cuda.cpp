@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/limit_device.hpp"
+#include "cli/without_cuda.hpp"
 #include "tessera/error.hpp"
 
 #if TESSERA_HAS_CUDA
@@ -107,8 +108,7 @@ std::unique_ptr<LimitDevice> open_cuda(const Machine& machine, std::int64_t budg
 namespace tessera::cli {
 
 std::unique_ptr<LimitDevice> open_cuda(const Machine&, std::int64_t) {
-  throw Error(ErrorCode::unsupported, "--device", "be in this build", "cuda",
-              "configure with -DTESSERA_CUDA=ON, or use --device cpu");
+  refuse_cuda();
 }
 
 }  // namespace tessera::cli

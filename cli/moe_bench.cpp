@@ -14,6 +14,7 @@
 #include "cli/plan_text.hpp"
 #include "cli/random.hpp"
 #include "cli/verify.hpp"
+#include "cli/without_cuda.hpp"
 #include "tessera/grouped.hpp"
 #include "tessera/tessera.hpp"
 
@@ -174,9 +175,7 @@ MoeReport run_on_gpu(const MoeBenchOptions& options) {
 }
 #else
 MoeReport run_on_gpu(const MoeBenchOptions&) {
-  throw Error(
-      ErrorCode::unsupported, "--device", "be in this build", "cuda",
-      "configure with -DTESSERA_CUDA=ON where cublasLt.h is installed, or use --device cpu");
+  refuse_cuda_benchmark();
 }
 #endif
 
