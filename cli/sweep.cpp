@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "bench/cases.hpp"
 #include "bench/corpus.hpp"
@@ -93,9 +96,8 @@ void print_average(const std::vector<report::SweepRecord>& records, int total) {
                     report::times(report::geometric_mean(last))));
 }
 
-int run_sweep(const SweepRequest& options) {
+CpuBenchOptions bench_options_from(const SweepRequest& options) {
   const bool on_gpu = options.machine.device == "cuda";
-  const Corpus corpus = corpus_from(options);
   CpuBenchOptions bench_options;
   bench_options.machine = machine_from(options.machine);
   bench_options.types = {gemm_types_for(element_type_from_name(options.type))};
@@ -109,9 +111,70 @@ int run_sweep(const SweepRequest& options) {
   bench_options.seconds = on_gpu ? 0 : options.seconds;
   bench_options.cold = options.cold || on_gpu;
   bench_options.each_plan_once = true;
+  return bench_options;
+}
+
+// Measures the shapes whose records are not there yet, and adds theirs to the file. Returns what is
+// wrong with a result, which ends the sweep.
+std::optional<std::string> measure_rest(const SweepRequest& options, const Corpus& corpus,
+                                        CpuBenchOptions& bench_options, CudaSweep* gpu,
+                                        SweepFile& file,
+                                        std::vector<report::SweepRecord>& records) {
+  const int total = static_cast<int>(corpus.cases.size());
+  std::set<int> done;
+  for (const report::SweepRecord& record : records) done.insert(record.index);
+  if (!options.json && !done.empty()) {
+    print(fmt::format("{}: {} of {} shapes are there; going on", options.out, done.size(), total));
+  }
+  if (gpu == nullptr && static_cast<int>(done.size()) < total) {
+    bench_options.bandwidth = bench::measure_read_bandwidth(bench_options.threads[0]);
+  }
+  Progress progress("sweeping", total - static_cast<double>(done.size()), "shapes");
+  double measured = 0;
+  for (int i = 0; i < total; ++i) {
+    if (done.contains(i)) continue;
+    throw_if_interrupted();
+    const bench::Case& what = corpus.cases[static_cast<std::size_t>(i)];
+    bench_options.cases = {what};
+    const CaseResult result = gpu != nullptr
+                                  ? gpu->measure(what)
+                                  : run_cpu_bench(bench_options, [](const CaseResult&) {}).front();
+    if (auto wrong = wrong_result(result, bench_options, i, options.seed)) {
+      progress.clear();
+      return wrong;
+    }
+    records.push_back(record_from(result, i));
+    file.append(records.back());
+    progress.at(++measured);
+    if (!options.json && records.size() % kAveraged == 0) {
+      progress.clear();
+      print_average(records, total);
+    }
+  }
+  return std::nullopt;
+}
+
+nlohmann::json summary_json(const SweepRequest& options,
+                            const std::vector<report::SweepRecord>& records) {
+  std::vector<double> speed_ups;
+  std::vector<double> regrets;
+  for (const report::SweepRecord& record : records) {
+    speed_ups.push_back(record.speed_up());
+    regrets.push_back(record.regret());
+  }
+  return {{"file", options.out},
+          {"shapes", records.size()},
+          {"geometric_mean_speed_up", report::geometric_mean(speed_ups)},
+          {"worst_speed_up", *std::min_element(speed_ups.begin(), speed_ups.end())},
+          {"geometric_mean_regret", report::geometric_mean(regrets)}};
+}
+
+int run_sweep(const SweepRequest& options) {
+  const Corpus corpus = corpus_from(options);
+  CpuBenchOptions bench_options = bench_options_from(options);
   std::vector<std::unique_ptr<bench::Peer>> peers;
   std::unique_ptr<CudaSweep> gpu;
-  if (on_gpu) {
+  if (options.machine.device == "cuda") {
     gpu = std::make_unique<CudaSweep>(bench_options, !options.peers.empty(),
                                       cublaslt_path_from(options.peers));
   } else {
@@ -123,39 +186,14 @@ int run_sweep(const SweepRequest& options) {
 
   const int total = static_cast<int>(corpus.cases.size());
   report::SweepSettings settings = settings_for(corpus.name, total, options.seed, bench_options);
-  if (on_gpu && !options.peers.empty()) settings.contenders.push_back("cublaslt");
+  if (gpu && !options.peers.empty()) settings.contenders.push_back("cublaslt");
   SweepFile file(options.out, settings);
-  std::set<int> done;
-  for (const report::SweepRecord& record : file.earlier()) done.insert(record.index);
   std::vector<report::SweepRecord> records = file.earlier();
-  if (!options.json && !done.empty()) {
-    print(fmt::format("{}: {} of {} shapes are there; going on", options.out, done.size(), total));
-  }
-  if (!on_gpu && static_cast<int>(done.size()) < total) {
-    bench_options.bandwidth = bench::measure_read_bandwidth(bench_options.threads[0]);
-  }
   try {
-    Progress progress("sweeping", total - static_cast<double>(done.size()), "shapes");
-    double measured = 0;
-    for (int i = 0; i < total; ++i) {
-      if (done.contains(i)) continue;
-      throw_if_interrupted();
-      const bench::Case& what = corpus.cases[static_cast<std::size_t>(i)];
-      bench_options.cases = {what};
-      const CaseResult result =
-          gpu ? gpu->measure(what) : run_cpu_bench(bench_options, [](const CaseResult&) {}).front();
-      if (const auto wrong = wrong_result(result, bench_options, i, options.seed)) {
-        progress.clear();
-        std::fprintf(stderr, "tessera: %s\n", wrong->c_str());
-        return 1;
-      }
-      records.push_back(record_from(result, i));
-      file.append(records.back());
-      progress.at(++measured);
-      if (!options.json && records.size() % kAveraged == 0) {
-        progress.clear();
-        print_average(records, total);
-      }
+    const auto wrong = measure_rest(options, corpus, bench_options, gpu.get(), file, records);
+    if (wrong) {
+      std::fprintf(stderr, "tessera: %s\n", wrong->c_str());
+      return 1;
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::interrupted) throw;
@@ -165,23 +203,10 @@ int run_sweep(const SweepRequest& options) {
                             records.size(), total, options.out));
   }
 
-  const report::Sweep sweep{settings, records, 0};
   if (options.json) {
-    std::vector<double> speed_ups;
-    std::vector<double> regrets;
-    for (const report::SweepRecord& record : records) {
-      speed_ups.push_back(record.speed_up());
-      regrets.push_back(record.regret());
-    }
-    const nlohmann::json summary = {
-        {"file", options.out},
-        {"shapes", records.size()},
-        {"geometric_mean_speed_up", report::geometric_mean(speed_ups)},
-        {"worst_speed_up", *std::min_element(speed_ups.begin(), speed_ups.end())},
-        {"geometric_mean_regret", report::geometric_mean(regrets)}};
-    std::puts(summary.dump(2).c_str());
+    std::puts(summary_json(options, records).dump(2).c_str());
   } else {
-    print(report::sweep_summary(sweep));
+    print(report::sweep_summary({settings, records, 0}));
     print(
         fmt::format("'tessera report {} --html report.html' draws it", shell_quoted(options.out)));
   }
