@@ -45,6 +45,47 @@ double best_rate(const std::vector<report::ScatterPoint>& points) {
   return best;
 }
 
+// Which of a CPU's caches holds so much.
+std::string cache_verdict(const Machine& machine, std::int64_t use) {
+  return use <= machine.l1_bytes           ? "fits L1"
+         : use <= machine.scratchpad_bytes ? "fits L2"
+         : use <= machine.cache_bytes      ? "fits the shared cache"
+                                           : "fits no cache";
+}
+
+// What the planner says of a block on a GPU, and whether the device says otherwise.
+std::string scratchpad_verdict(const LimitPlan& step, bool device_takes) {
+  const bool planner_takes = step.plan.has_value();
+  std::string verdict = !planner_takes     ? "refused: " + step.refusal
+                        : step.is_compiled ? "fits"
+                                           : "fits; no kernel of this depth is compiled";
+  if (device_takes != planner_takes) verdict += " (the device says otherwise)";
+  return verdict;
+}
+
+// Kernels of a CPU have no stages: how long packing takes instead.
+void add_packing(LimitFindings& found, LimitDevice& device, const LimitOptions& options,
+                 const GemmShape& shape) {
+  found.question =
+      "A CPU's caches are filled by its own prefetchers, so its kernels have no stages to count: "
+      "blocks are packed and multiplied in turn.";
+  const LimitProduct product(device, shape, options.types);
+  Plan plan = make_plan(dense_problem(shape, options.types), device.machine());
+  const Operands operands = product.operands();
+  const double taken = device.seconds(plan, {&operands, 1}, options.repeats);
+  const report::Story story = report::tell(plan);
+  const report::PipelineTimes& times = story.pipeline;
+  const double share = times.multiply / (times.multiply + times.transfer);
+  found.rows.push_back({"1", bytes(to_double(story.scratchpad.total())), percent(share),
+                        seconds(taken), flops_per_second(flops(shape) / taken), "the only way"});
+  found.steps.push_back({{"stages", 1},
+                         {"predicted_multiplier_share", share},
+                         {"seconds", taken},
+                         {"flops_per_second", flops(shape) / taken}});
+  found.conclusions.push_back(
+      fmt::format("Packing is predicted to take {} of each iteration.", percent(1 - share)));
+}
+
 }  // namespace
 
 LimitFindings find_memory_limit(LimitDevice& device, const LimitOptions& options) {
@@ -158,18 +199,11 @@ LimitFindings find_scratchpad_limit(LimitDevice& device, const LimitOptions& opt
       taken = run_step(device, step, product, options.repeats);
     }
     if (soft) {
-      verdict = use <= machine.l1_bytes           ? "fits L1"
-                : use <= machine.scratchpad_bytes ? "fits L2"
-                : use <= machine.cache_bytes      ? "fits the shared cache"
-                                                  : "fits no cache";
+      verdict = cache_verdict(machine, use);
     } else {
       const bool device_takes = asked == 0 || use <= asked;
-      const bool planner_takes = step.plan.has_value();
-      agree = agree && device_takes == planner_takes;
-      verdict = planner_takes
-                    ? step.is_compiled ? "fits" : "fits; no kernel of this depth is compiled"
-                    : "refused: " + step.refusal;
-      verdict += device_takes == planner_takes ? "" : " (the device says otherwise)";
+      agree = agree && device_takes == step.plan.has_value();
+      verdict = scratchpad_verdict(step, device_takes);
     }
     const double rate = taken > 0 ? flops(shape) / taken : 0;
     progress.at(to_double(std::ssize(found.rows)) + 1);
@@ -223,24 +257,7 @@ LimitFindings find_stage_limit(LimitDevice& device, const LimitOptions& options)
   set_rate_chart(found.chart, "stages");
   found.chart.x_is_log = false;
   if (is_cpu(device)) {
-    found.question =
-        "A CPU's caches are filled by its own prefetchers, so its kernels have no stages to count: "
-        "blocks are packed and multiplied in turn.";
-    const LimitProduct product(device, shape, options.types);
-    Plan plan = make_plan(dense_problem(shape, options.types), machine);
-    const Operands operands = product.operands();
-    const double taken = device.seconds(plan, {&operands, 1}, options.repeats);
-    const report::Story story = report::tell(plan);
-    const report::PipelineTimes& times = story.pipeline;
-    const double share = times.multiply / (times.multiply + times.transfer);
-    found.rows.push_back({"1", bytes(to_double(story.scratchpad.total())), percent(share),
-                          seconds(taken), flops_per_second(flops(shape) / taken), "the only way"});
-    found.steps.push_back({{"stages", 1},
-                           {"predicted_multiplier_share", share},
-                           {"seconds", taken},
-                           {"flops_per_second", flops(shape) / taken}});
-    found.conclusions.push_back(
-        fmt::format("Packing is predicted to take {} of each iteration.", percent(1 - share)));
+    add_packing(found, device, options, shape);
     return found;
   }
   found.question =
