@@ -1,5 +1,6 @@
 // Plans for one microkernel of the CPU, put together by hand, and their runs judged: what is tested
-// with them is the backend, whatever the planner would choose.
+// with them is the backend, whatever the planner would choose. All in this header, because most
+// tests that share the support library are linked without the backend.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +10,8 @@
 #include <string>
 
 #include "core/catalogue.hpp"
+#include "cpu/cpuid.hpp"
+#include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "tessera/plan.hpp"
 
@@ -31,18 +34,44 @@ struct Blocks {
 };
 
 // The kernel's own types; C, where it is wide, of its accumulator's.
-GemmTypes types_of(const KernelEntry& kernel, bool wide_c = false);
+inline GemmTypes types_of(const KernelEntry& kernel, bool wide_c = false) {
+  GemmTypes types = gemm_types_for(kernel.a);
+  types.b = kernel.b;
+  if (wide_c) types.c = accumulator_of(types);
+  return types;
+}
 
-Plan plan_for(const KernelEntry& kernel, const GemmTypes& types, const GemmShape& shape,
-              const Blocks& blocks, const Schedule& schedule);
+inline Plan plan_for(const KernelEntry& kernel, const GemmTypes& types, const GemmShape& shape,
+                     const Blocks& blocks, const Schedule& schedule) {
+  Plan plan;
+  plan.problem = dense_problem(shape, types);
+  plan.machine = host_machine();
+  plan.kernel = kernel.name;
+  plan.tile = kernel.tile;
+  plan.tile.block_m = static_cast<int>(blocks.block_m);
+  plan.tile.block_n = static_cast<int>(blocks.block_n);
+  plan.tile.block_k = static_cast<int>(blocks.block_k);
+  plan.schedule = schedule;
+  return plan;
+}
 
 // Empty, or what is wrong with the result.
-std::string run_and_check(Plan& plan, Product& product, int threads);
+inline std::string run_and_check(Plan& plan, Product& product, int threads) {
+  const Operands operands = product.operands(plan.problem.epilogue);
+  cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
+  return check_product(product, plan.problem.alpha, plan.problem.beta, plan.problem.epilogue,
+                       kMostPeers);
+}
 
 // The tests of all kernels. One that this processor cannot run is skipped by name.
 class Kernels : public testing::TestWithParam<const KernelEntry*> {
  protected:
-  void SetUp() override;
+  void SetUp() override {
+    if (!architecture_runs(cpu::host_architecture(), kernel().architecture)) {
+      GTEST_SKIP() << kernel().name << " needs " << kernel().architecture << "; this processor has "
+                   << cpu::host_architecture();
+    }
+  }
   const KernelEntry& kernel() const { return *GetParam(); }
 };
 
