@@ -71,6 +71,7 @@ std::string round_robin_text(const Plan& plan) {
 }
 
 std::string claimed_text(const Partition& partition, std::int64_t tiles) {
+  if (partition.whole_tiles == 0 && tiles > 0) return "whoever is free takes the next piece";
   const std::int64_t in_pieces = tiles - partition.whole_tiles;
   return fmt::format("whoever is free takes the next tile{}",
                      in_pieces > 0 ? fmt::format("; the last {} come in {} pieces each", in_pieces,
@@ -155,7 +156,7 @@ std::string plan_text(const Plan& plan) {
   text += line("stream-K tiles", fmt::format("{}", counts.stream_k_tiles));
   text += line("data-parallel tiles", fmt::format("{}", counts.data_parallel_tiles));
   text += line("stream-K iterations", stream_text(counts, plan.schedule.workers));
-  if (claims_units(partition)) {
+  if (partition.units_are_claimed) {
     text += line("claimed", claimed_text(partition, counts.tiles));
   } else if (counts.data_parallel_tiles > 0 && partition.splits == 1) {
     text += line("round robin", round_robin_text(plan));

@@ -4,8 +4,6 @@
 #include <functional>
 #include <vector>
 
-#include "schedule/division.hpp"
-
 namespace tessera {
 namespace {
 
@@ -61,8 +59,9 @@ Unit unit_of(const TileProfile& profile, const Machine& machine, const Partition
   return {unit, pace_of(run, unit, multiplying, overlaps(profile, partition, pieces), share)};
 }
 
-// The units behind the stream region, by turns; the last of claimed tiles, which come in pieces,
-// each to who is free first.
+// The units behind the stream region, by turns; the last of claimed tiles, which come in pieces
+// behind whole ones, each to who is free first. The pieces of split_k are claimed likewise, but
+// priced as whole tiles are, as if they were dealt (docs/grouped.md).
 void deal_units(const TileProfile& profile, const Machine& machine, const Partition& partition,
                 double share, std::vector<double>& load) {
   const std::int64_t workers = partition.workers;
@@ -101,7 +100,7 @@ void deal_units(const TileProfile& profile, const Machine& machine, const Partit
     skip -= in_stream;
     whole -= kept_whole;
     by_turns(run, kept_whole, 1);
-    if (claims_units(partition)) {
+    if (partition.whole_tiles > 0) {
       to_the_first_free(run, rest, pieces);
     } else {
       by_turns(run, rest, pieces);
@@ -181,7 +180,7 @@ double least_load(const TileProfile& profile, const Machine& machine, const Part
   double work = 0;
   for (const RunProfile& run : profile.runs) {
     if (run.grid.k == 0) continue;
-    const std::int64_t pieces = claims_units(partition) ? 1 : partition.splits;
+    const std::int64_t pieces = partition.whole_tiles > 0 ? 1 : partition.splits;
     const double multiplying = run.grid.k * run.time.iteration(share);
     const double unit = machine.cost.tile_seconds + multiplying + run.time.finish;
     work += static_cast<double>(run.tiles) *

@@ -191,7 +191,7 @@ Story tell(const Plan& plan) {
                                     epilogue_bytes(kernel, plan.tile, plan.problem.types));
   const Partition partition = partition_of(plan, space);
   story.facts = schedule_facts(space, partition);
-  story.claims_units = claims_units(partition);
+  story.claims_units = partition.units_are_claimed;
   story.whole_claims = partition.whole_tiles;
   tell_orders(story);
   if (profile.tiles > 0) tell_cuts(story, profile, space);

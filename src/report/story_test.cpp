@@ -68,6 +68,20 @@ TEST(Story, TellsOfClaimedTiles) {
   EXPECT_EQ(story.cuts.size(), 3U);
 }
 
+TEST(Story, TellsOfClaimedPieces) {
+  Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
+  problem.groups.resize(8, problem.groups.front());
+  PlanOptions options;
+  options.splits = 2;
+  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
+  const Story story = tell(make_plan(problem, machine_by_name("h200"), options));
+  EXPECT_EQ(story.facts.shared_tiles, 512);
+  const std::string text = story_text(story, {});
+  EXPECT_NE(text.find("comes in up to 2 nearly equal pieces"), std::string::npos) << text;
+  EXPECT_NE(text.find("workers claim the pieces"), std::string::npos) << text;
+  EXPECT_EQ(text.find("dealt out in turn"), std::string::npos) << text;
+}
+
 // 71 tiles for 66 workers: no full wave would be left to join the partial one.
 TEST(Story, NamesAHybridByWhatItCuts) {
   PlanOptions options;

@@ -82,6 +82,12 @@ std::string words_on_stream(const Story& story) {
 }
 
 std::string words_on_claims(const Story& story) {
+  if (story.whole_claims == 0) {
+    return fmt::format(
+        "Each tile comes in up to {} nearly equal pieces. Tiles differ in cost, so nobody knows "
+        "beforehand who will be free when: workers claim the pieces one by one.",
+        story.facts.most_peers);
+  }
   const std::int64_t in_pieces = story.plan.decomposition.tiles - story.whole_claims;
   std::string text =
       "Tiles differ in cost, so nobody knows beforehand who will be free when: workers claim them "

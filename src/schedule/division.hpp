@@ -8,12 +8,6 @@
 
 namespace tessera {
 
-// Whether workers claim its units one by one. With no whole tile in front nobody has more than one
-// unit of a hybrid, and claimed is as dealt.
-inline bool claims_units(const Partition& partition) {
-  return partition.whole_tiles > 0;
-}
-
 // What a hybrid cuts so that its workers end together.
 enum class HybridCut : std::uint8_t {
   last_tiles,  // where units are claimed: in pieces, which come last

@@ -30,6 +30,7 @@ struct Partition {
   std::int64_t stream_iterations = 0;
   std::int64_t whole_tiles = 0;  // at the front of the unit region, where units are claimed
   TileOrder order = TileOrder::linear;
+  bool units_are_claimed = false;  // instead of dealt; each worker's first has its number
   std::int32_t group_m = 1;
 
   // The stream region's run of worker w is [run_begin(w), run_begin(w + 1)); the first
@@ -237,9 +238,9 @@ TESSERA_HD inline WorkItems items_of(const IterationSpace& space, const Partitio
 
 // ---- Units that workers claim one by one, because tiles differ in cost (docs/grouped.md) ----
 //
-// First the whole tiles, then pieces. Whole tiles alone let workers end a tile's time apart; so a
-// hybrid has no stream region here, but its last tiles, as many as leave each worker one piece,
-// come in three.
+// First the whole tiles, then pieces; of split_k there are pieces alone. Whole tiles alone let
+// workers end a tile's time apart; so a hybrid has no stream region here, but its last tiles, as
+// many as leave each worker one piece, come in three.
 
 inline constexpr std::int32_t kClaimedPieces = 3;
 
@@ -253,8 +254,13 @@ TESSERA_HD inline std::int32_t tiles_in_pieces(const Schedule& schedule) {
 TESSERA_HD inline Partition make_claimed_partition(const Schedule& schedule,
                                                    const IterationSpace& space) {
   const std::int64_t shared = tiles_in_pieces(schedule);
-  if (shared < 0) return make_partition(schedule, space);
+  if (shared < 0) {
+    Partition partition = make_partition(schedule, space);
+    partition.units_are_claimed = schedule.kind == ScheduleKind::split_k;
+    return partition;
+  }
   Partition partition;
+  partition.units_are_claimed = true;
   partition.workers = schedule.workers;
   partition.order = schedule.order;
   partition.group_m = schedule.group_m;

@@ -230,6 +230,27 @@ TEST(WorkersItems, GoToWhoIsFree) {
   EXPECT_EQ(workers, (std::map<std::int64_t, int>{{16, 116}, {20, 8}, {24, 8}}));
 }
 
+// A long tile and four short ones in two pieces each: whoever has a short piece takes the others.
+TEST(WorkersItems, PiecesGoToWhoIsFree) {
+  const std::vector<GemmShape> groups = {{8, 1, 80}, {8, 4, 4}};
+  const HostIterationSpace line(groups, {.block_m = 8, .block_n = 1, .block_k = 1});
+  const Schedule schedule = {.kind = ScheduleKind::split_k, .workers = 3, .splits = 2};
+  const auto loads = [&](bool are_claimed) {
+    const Partition partition = partition_of(schedule, line, are_claimed);
+    const WorkerItems items(line, partition);
+    std::vector<std::int64_t> all;
+    for (std::int32_t worker = 0; worker < 3; ++worker) {
+      all.push_back(0);
+      for (const WorkItem& item : items.of(worker)) all.back() += item.k_end - item.k_begin;
+    }
+    EXPECT_EQ(simulate(line, partition, {}).fault, "");
+    return all;
+  };
+  // Pieces in their order: 40 2 2 2 2, 40 2 2 2 2.
+  EXPECT_EQ(loads(false), (std::vector<std::int64_t>{40 + 2 + 2 + 2, 2 + 2 + 2, 2 + 40 + 2}));
+  EXPECT_EQ(loads(true), (std::vector<std::int64_t>{40, 2 + 2 + 40, 2 + 2 + 2 + 2 + 2 + 2}));
+}
+
 TEST(Schedules, SumATileOfManyPeersAsATree) {
   // One tile, 132 peers: the shape of 128×128×131072 on an H200.
   const std::vector<GemmShape> groups = {{128, 128, 131072}};

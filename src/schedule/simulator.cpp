@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "schedule/division.hpp"
 #include "schedule/fixup.hpp"
 #include "schedule/fixup_meeting.hpp"
 #include "schedule/worker_items.hpp"
@@ -173,7 +172,7 @@ class Worker {
   void take_item() {
     phase_ = Phase::multiply;
     item_.reset();
-    if (claims_units(world_.partition)) {
+    if (world_.partition.units_are_claimed) {
       const std::int64_t units = claimed_units(world_.partition, world_.space.tiles);
       while (!item_ && unit_ < units) {
         const WorkItem claimed = claimed_item(world_.space, world_.partition, unit_);

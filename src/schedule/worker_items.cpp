@@ -4,8 +4,6 @@
 #include <queue>
 #include <utility>
 
-#include "schedule/division.hpp"
-
 namespace tessera {
 
 WorkItem claimed_item(const IterationSpace& space, const Partition& partition, std::int32_t unit) {
@@ -19,7 +17,7 @@ WorkItem claimed_item(const IterationSpace& space, const Partition& partition, s
 
 WorkerItems::WorkerItems(const IterationSpace& space, const Partition& partition)
     : space_(space), partition_(partition) {
-  if (claims_units(partition)) deal();
+  if (partition.units_are_claimed) deal();
 }
 
 void WorkerItems::deal() {
@@ -28,8 +26,10 @@ void WorkerItems::deal() {
   for (std::int32_t worker = 0; worker < partition_.workers; ++worker) free.emplace(0, worker);
   claimed_.resize(static_cast<std::size_t>(partition_.workers));
   const auto units = static_cast<std::int32_t>(claimed_units(partition_, space_.tiles));
-  for (std::int32_t unit = 0; unit < units; ++unit) {
+  std::int64_t empty = 0;  // pieces in a row; behind one of each tile there are only more of them
+  for (std::int32_t unit = 0; unit < units && empty < space_.tiles; ++unit) {
     const WorkItem item = claimed_item(space_, partition_, unit);
+    empty = item.peers == 0 ? empty + 1 : 0;
     if (item.peers == 0) continue;
     const auto [done, worker] = free.top();
     free.pop();

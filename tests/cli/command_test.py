@@ -32,6 +32,10 @@ class CommandTest(CommandCase):
         for figure in ("hybrid, 66 workers, in pieces", "the last 22 come in 3 pieces each"):
             self.assertIn(figure, shown)
         self.assertNotIn("round robin", shown)
+        pieces = f"plan --group {layer} --type bf16 --machine h200 --splits 2 --kernel "
+        self.assertIn("whoever is free takes the next piece\n",
+                      self.tessera(pieces + "sm90_bf16_256x128x64_swapped_1x2").stdout)
+        self.assertNotIn("whoever", self.tessera(pieces + "sm90_bf16_128x256x64_2x1").stdout)
         self.assertNotIn("two-tile", self.tessera(f"plan --group {layer} --type bf16 --machine h200 "
                                                   "--all").stdout)
 
