@@ -9,6 +9,7 @@ if [ $# -ne 2 ]; then
   NAME of the machine stands first in the reports' names. Environment:
   TESSERA   the command (default build/release/cli/tessera)
   OPENBLAS  a libopenblas.so to compare with (default: the system's)
+  CORETYPE  whose kernels it takes on a processor with AVX-512 (default SkylakeX)
   EACH      seconds of timed work for each contender and product (default 0.03)
   ONLY      f64, f32, bf16, i8 or grouped" >&2
   exit 2
@@ -25,8 +26,10 @@ trap 'rm -rf "$lists"' EXIT
 grep -v '^4096,4096,4096,' "$root/bench/shapes/cpu.csv" > "$lists/most.csv"
 grep -E '^suite|v3 down, 8 local experts",.*,(1024|8192),|a3b down",.*,(1024|8192),' \
   "$root/bench/shapes/grouped.csv" > "$lists/experts.csv"
-# Debian's OpenBLAS takes AVX-512 processors newer than itself for AVX2 ones.
-if grep -qm1 avx512f /proc/cpuinfo; then export OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-SkylakeX}; fi
+# Debian's OpenBLAS takes AVX-512 processors newer than itself for AVX2 ones, and a machine's environment
+# may ask for those: it is not asked here.
+unset OPENBLAS_CORETYPE
+if grep -qm1 avx512f /proc/cpuinfo; then export OPENBLAS_CORETYPE=${CORETYPE:-SkylakeX}; fi
 
 record() {  # TYPE LIST PEERS REPORT
   [ -z "${ONLY:-}" ] || [ "$ONLY" = "${4%%_*}" ] || return 0
