@@ -1,9 +1,11 @@
 // make_plan: enumerate → reject → cost → choose. Pure: it reads its arguments and the catalogue,
 // and nothing else. candidates.hpp has the knobs, cost.hpp the model.
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/tile_config.hpp"
 #include "core/validate.hpp"
@@ -104,13 +106,39 @@ void reject_uncountable(const PlanRequest& request, TileChoices& choices) {
   });
 }
 
+// Dozens of kernels fail alike, and a message's end, which says what to do, must be reached: the C
+// API keeps 2047 bytes.
+constexpr std::size_t kMostReasons = 6;
+
+// Each reason once, with the first kernel that it holds for.
+std::string reasons_text(const std::vector<Rejection>& rejections) {
+  std::vector<std::pair<const Rejection*, int>> reasons;
+  for (const Rejection& rejection : rejections) {
+    const auto known = std::ranges::find_if(
+        reasons, [&](const auto& one) { return one.first->reason == rejection.reason; });
+    if (known == reasons.end()) {
+      reasons.emplace_back(&rejection, 0);
+    } else {
+      ++known->second;
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
+    const auto& [first, others] = reasons[i];
+    text += "; " + first->kernel + " " + first->reason;
+    if (others > 0) text += " (" + std::to_string(others) + " more alike)";
+  }
+  if (reasons.size() > kMostReasons) {
+    text += "; and " + std::to_string(reasons.size() - kMostReasons) + " more reasons";
+  }
+  return text;
+}
+
 [[noreturn]] void report_nothing_left(const PlanRequest& request, const TileChoices& choices) {
   const GemmTypes& types = request.problem.types;
   std::string message = "plan: no kernel can compute " + std::string(name_of(types.a)) + " by " +
                         std::string(name_of(types.b)) + " on " + request.machine.name;
-  for (const Rejection& rejection : choices.rejected) {
-    message += "; " + rejection.kernel + " " + rejection.reason;
-  }
+  message += reasons_text(choices.rejected);
   message += choices.rejected.empty()
                  ? "; none is compiled for these types, so convert the operands"
                  : "; change what a reason names";

@@ -383,6 +383,26 @@ TEST(Planner, ContradictoryOrSenselessOptionsAreNamed) {
             std::string::npos);
 }
 
+// Every one of some sixty kernels has its objection.
+TEST(Planner, AnErrorOfManyKernelsFitsIntoAMessage) {
+  for (const TileConfig& tile :
+       {TileConfig{.block_m = 512, .block_n = 512, .block_k = 64}, TileConfig{}}) {
+    PlanOptions options;
+    if (tile.block_m > 0) options.tile = tile;
+    const std::int64_t size = tile.block_m > 0 ? 4096 : std::int64_t{1} << 40;
+    const Problem problem = dense_problem({size, size, size}, gemm_types_for(ElementType::bf16));
+    try {
+      make_plan(problem, machine_by_name("h200"), options);
+      ADD_FAILURE() << "planned";
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      EXPECT_LT(message.size(), 1500u) << message;
+      EXPECT_TRUE(message.ends_with("; change what a reason names")) << message;
+      EXPECT_NE(message.find("more"), std::string::npos) << message;
+    }
+  }
+}
+
 TEST(Planner, NothingToComputeIsAPlanToo) {
   for (const char* name : {"zen4", "h200"}) {
     for (const GemmShape shape : {GemmShape{0, 5, 5}, GemmShape{5, 0, 5}, GemmShape{5, 5, 0}}) {
