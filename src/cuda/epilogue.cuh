@@ -118,11 +118,12 @@ struct EpilogueScalars {
         reads_c(arguments.beta != 0) {}
 };
 
-// The bias of element (row, col) of C; 0 where the product has none.
+// The bias of element (row, col) of C; where the product has none -0, which changes no sum, not
+// even the sign of a zero.
 template <class T>
 __device__ inline T bias_at(const EpilogueArguments& epilogue, const GroupOperands& group,
                             std::int64_t row, std::int64_t col) {
-  if (epilogue.bias == BiasAxis::none) return T(0);
+  if (epilogue.bias == BiasAxis::none) return T(-0.0);
   const std::int64_t index = epilogue.bias == BiasAxis::row ? row : col;
   return load_element<T>(group.bias, index * group.bias_stride, epilogue.bias_type);
 }

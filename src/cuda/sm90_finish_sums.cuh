@@ -92,8 +92,8 @@ struct BiasShare {
 struct SumScale {
   float alpha = 1;
   const float* of_columns = nullptr;  // the tile's, staged, from the lane's first on
-  float upper = 0;                    // of the lane's rows
-  float lower = 0;
+  float upper = -0.F;                 // of the lane's rows; -0 keeps the sign of a zero
+  float lower = -0.F;
 
   // From their staged bias; without one the rows have none.
   __device__ void set_rows(const float* staged, const WarpTile& tile, int strip) {

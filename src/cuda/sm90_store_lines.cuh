@@ -197,7 +197,9 @@ __device__ inline void finish_lines(const StagedLines<kColumns>& staged, const P
     const auto bias_at = [&](int at) {
       return load_element<float>(c.bias + at * c.bias_bytes, 0, epilogue.bias_type);
     };
-    Floats along = {};
+    Floats along;
+#pragma unroll
+    for (float& value : along.bits) value = -0.F;
     if (has_bias && c.bias_along) {
 #pragma unroll
       for (int e = 0; e < kWide; ++e) {
