@@ -103,12 +103,6 @@ struct ClaimRing {
 // C of before on its way into two boxes of staging memory.
 struct BeforeRing {
   Barrier full[2];
-
-  // By one thread.
-  __device__ void initialize() {
-    for (Barrier& barrier : full) ::cuda::ptx::mbarrier_init(&barrier, 1);
-    ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
-  }
 };
 
 // Announced in place of a WorkItem when there is no more work.
@@ -182,6 +176,13 @@ struct SharedStorage {
         ::cuda::ptx::mbarrier_init(&item_full[s], 1);
         ::cuda::ptx::mbarrier_init(&item_empty[s],
                                    kLoaders + kConfig.warps() * kArrivalsOfWarp + recorders);
+      }
+    }
+    if constexpr (kFinishes) {
+#pragma unroll
+      for (int warp = 0; warp < kConfig.warps(); ++warp) {
+        for (Barrier& barrier : before[warp].full) ::cuda::ptx::mbarrier_init(&barrier, 1);
+        before_parities[warp] = 0;
       }
     }
     if constexpr (kConfig.is_grouped) {

@@ -13,6 +13,7 @@
 #include "cuda/pipeline.cuh"
 #include "cuda/ptx/ldmatrix.cuh"
 #include "cuda/ptx/named_barrier.cuh"
+#include "cuda/ptx/prefetch_box.cuh"
 #include "cuda/ptx/stmatrix.cuh"
 #include "cuda/sm90_config.hpp"
 #include "cuda/sm90_epilogue.cuh"
@@ -187,9 +188,16 @@ struct BoxesOfTile {
     cptx::cp_async_bulk_tensor(cptx::space_cluster, cptx::space_global, buffer(number), map, at,
                                &full);
   }
+  // The first two come; the L2 cache is asked for the others.
   __device__ void load_first() const {
     load(0);
     if (kCount > 1) load(1);
+#pragma unroll 1
+    for (int number = 2; number < kCount; ++number) {
+      std::int32_t at[2];
+      place(number, at);
+      tessera::ptx::prefetch_box(map, at);
+    }
   }
   __device__ void store(int number) const {
     namespace cptx = ::cuda::ptx;
@@ -227,33 +235,25 @@ struct BoxLines {
   }
 };
 
-// C in 16 bits. `tile` is the calling warp's; where C's columns are dense, `boxes` are the
-// warpgroup's.
-template <class T, bool kOfColumns, Sm90Config kConfig, StoreBox kBox>
-__device__ void store_finished(float (&sums)[kConfig.sums_per_thread()], SumScale scale,
-                               const float* staged, const EpilogueArguments& epilogue,
-                               const BoxesOfTile<kConfig, kBox>& boxes, const WarpTile& tile,
-                               int barrier) {
+// Fills the boxes one after another, each when its buffer is free or full of C of before, and sends
+// it off. `fill` gets the buffer, the box's sums, what scales them and their first column. `tile` is
+// the calling warp's; where a warpgroup fills a box together, `boxes` are the warpgroup's.
+template <int kAtOnce, bool kOfColumns, Sm90Config kConfig, StoreBox kBox, class Fill>
+__device__ void send_boxes(float (&sums)[kConfig.sums_per_thread()], SumScale scale,
+                           const float* staged, const BoxesOfTile<kConfig, kBox>& boxes,
+                           const WarpTile& tile, int barrier, Fill fill) {
   namespace cptx = ::cuda::ptx;
-  constexpr bool kDenseRows = kBox.dense_rows;
   constexpr int kBoxSums = kBox.columns / 2;
   constexpr int kOfStrip = BoxesOfTile<kConfig, kBox>::kOfStrip;
   constexpr int kBoxes = BoxesOfTile<kConfig, kBox>::kCount;
-  // Half of the boxes at once, or one: a copy of the code serves all, for the other sums move up.
-  // In turns, where many tiles follow one another, all.
-  constexpr int kAtOnce = kConfig.block.in_turns ? kBoxes : kBoxes % 2 == 0 ? kBoxes / 2 : 1;
   const auto together = [&] {
-    if constexpr (kDenseRows) {
-      __syncwarp();
-    } else {
+    if constexpr (kBox.of_warpgroup()) {
       tessera::ptx::barrier_wait<kWarpgroupThreads>(barrier);
+    } else {
+      __syncwarp();
     }
   };
-  const bool issues = tile.lane == 0 && (kDenseRows || tile.warp == 0);
-  const BoxLines<kBox> lines(tile);
-  const auto beta = static_cast<float>(epilogue.beta);
-  const float floor = epilogue.activation == Activation::relu ? 0.F : -INFINITY;
-  const std::uint32_t floors = pack<T>(floor, floor);
+  const bool issues = tile.lane == 0 && (!kBox.of_warpgroup() || tile.warp == 0);
   std::uint32_t parities = boxes.parities;
 
 #pragma unroll 1
@@ -261,45 +261,12 @@ __device__ void store_finished(float (&sums)[kConfig.sums_per_thread()], SumScal
 #pragma unroll
     for (int b = 0; b < kAtOnce; ++b) {
       const int number = first + b;
-      const int column = number % kOfStrip * kBox.columns;
       if (!kOfColumns && number % kOfStrip == 0) {
         scale.set_rows(staged, tile, number / kOfStrip);
       }
       boxes.wait_for_buffer(number, parities, issues);
       together();
-      const std::uint32_t start = tessera::ptx::shared_address(boxes.buffer(number));
-#pragma unroll
-      for (int pair = 0; pair < kBox.columns / 16; ++pair) {
-        const std::uint32_t to = start + lines.offset(pair);
-        float d[8];
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          scale.apply<kOfColumns>(d + half * 4, sums + b * kBoxSums + pair * 8 + half * 4,
-                                  column + pair * 16 + half * 8);
-        }
-        if (boxes.reads) {
-          std::uint32_t before[4];
-          if constexpr (kDenseRows) {
-            tessera::ptx::ldmatrix_x4(to, before);
-          } else {
-            tessera::ptx::ldmatrix_transposed_x4(to, before);
-          }
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            const float2 old = unpack<T>(before[i]);
-            d[2 * i] = __fmaf_rn(beta, old.x, d[2 * i]);
-            d[2 * i + 1] = __fmaf_rn(beta, old.y, d[2 * i + 1]);
-          }
-        }
-        std::uint32_t m[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) m[i] = at_least<T>(pack<T>(d[2 * i], d[2 * i + 1]), floors);
-        if constexpr (kDenseRows) {
-          tessera::ptx::stmatrix_x4(to, m[0], m[1], m[2], m[3]);
-        } else {
-          tessera::ptx::stmatrix_transposed_x4(to, m[0], m[1], m[2], m[3]);
-        }
-      }
+      fill(boxes.buffer(number), sums + b * kBoxSums, scale, number % kOfStrip * kBox.columns);
       cptx::fence_proxy_async(cptx::space_shared);
       together();
       if (issues) boxes.store(number);
@@ -313,15 +280,67 @@ __device__ void store_finished(float (&sums)[kConfig.sums_per_thread()], SumScal
   if (issues) boxes.parities = static_cast<std::uint8_t>(parities);
 }
 
+// C in 16 bits.
+template <class T, bool kOfColumns, Sm90Config kConfig, StoreBox kBox>
+__device__ void store_finished(float (&sums)[kConfig.sums_per_thread()], const SumScale& scale,
+                               const float* staged, const EpilogueArguments& epilogue,
+                               const BoxesOfTile<kConfig, kBox>& boxes, const WarpTile& tile,
+                               int barrier) {
+  constexpr bool kDenseRows = kBox.dense_rows;
+  constexpr int kBoxes = BoxesOfTile<kConfig, kBox>::kCount;
+  // Half of the boxes at once, or one: a copy of the code serves all, for the other sums move up.
+  // In turns, where many tiles follow one another, all.
+  constexpr int kAtOnce = kConfig.block.in_turns ? kBoxes : kBoxes % 2 == 0 ? kBoxes / 2 : 1;
+  const BoxLines<kBox> lines(tile);
+  const auto beta = static_cast<float>(epilogue.beta);
+  const float floor = epilogue.activation == Activation::relu ? 0.F : -INFINITY;
+  const std::uint32_t floors = pack<T>(floor, floor);
+
+  const auto fill = [&](std::byte* buffer, const float* of_box, const SumScale& now, int column) {
+    const std::uint32_t start = tessera::ptx::shared_address(buffer);
+#pragma unroll
+    for (int pair = 0; pair < kBox.columns / 16; ++pair) {
+      const std::uint32_t to = start + lines.offset(pair);
+      float d[8];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        now.template apply<kOfColumns>(d + half * 4, of_box + pair * 8 + half * 4,
+                                       column + pair * 16 + half * 8);
+      }
+      if (boxes.reads) {
+        std::uint32_t before[4];
+        if constexpr (kDenseRows) {
+          tessera::ptx::ldmatrix_x4(to, before);
+        } else {
+          tessera::ptx::ldmatrix_transposed_x4(to, before);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float2 old = unpack<T>(before[i]);
+          d[2 * i] = __fmaf_rn(beta, old.x, d[2 * i]);
+          d[2 * i + 1] = __fmaf_rn(beta, old.y, d[2 * i + 1]);
+        }
+      }
+      std::uint32_t m[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) m[i] = at_least<T>(pack<T>(d[2 * i], d[2 * i + 1]), floors);
+      if constexpr (kDenseRows) {
+        tessera::ptx::stmatrix_x4(to, m[0], m[1], m[2], m[3]);
+      } else {
+        tessera::ptx::stmatrix_transposed_x4(to, m[0], m[1], m[2], m[3]);
+      }
+    }
+  };
+  send_boxes<kAtOnce, kOfColumns>(sums, scale, staged, boxes, tile, barrier, fill);
+}
+
 // C in f32, each warp alone; where C's columns are dense, a box is 16 rows of them.
 template <bool kOfColumns, Sm90Config kConfig, StoreBox kBox>
-__device__ void store_finished_f32(float (&sums)[kConfig.sums_per_thread()], SumScale scale,
+__device__ void store_finished_f32(float (&sums)[kConfig.sums_per_thread()], const SumScale& scale,
                                    const float* staged, const EpilogueArguments& epilogue,
-                                   const BoxesOfTile<kConfig, kBox>& boxes, const WarpTile& tile) {
-  namespace cptx = ::cuda::ptx;
+                                   const BoxesOfTile<kConfig, kBox>& boxes, const WarpTile& tile,
+                                   int barrier) {
   constexpr bool kDenseRows = kBox.dense_rows;
-  constexpr int kBoxSums = kBox.columns / 2;
-  constexpr int kOfStrip = BoxesOfTile<kConfig, kBox>::kOfStrip;
   constexpr int kBoxes = BoxesOfTile<kConfig, kBox>::kCount;
   constexpr int kAtOnce = kConfig.block.in_turns ? kBoxes : kBoxes % 2 == 0 ? 2 : 1;
   constexpr int kLineBytes = kBox.line_bytes();
@@ -334,61 +353,40 @@ __device__ void store_finished_f32(float (&sums)[kConfig.sums_per_thread()], Sum
       swizzled<kLineBytes>(kDenseRows ? row * kLineBytes + col * 4 : col * kLineBytes + row * 4);
   const auto beta = static_cast<float>(epilogue.beta);
   const bool clips = epilogue.activation == Activation::relu;
-  std::uint32_t parities = boxes.parities;
 
-#pragma unroll 1
-  for (int step = 0; step < kBoxes; step += kAtOnce) {
+  const auto fill = [&](std::byte* buffer, const float* of_box, const SumScale& now, int column) {
 #pragma unroll
-    for (int b = 0; b < kAtOnce; ++b) {
-      const int number = step + b;
-      const int column = number % kOfStrip * kBox.columns;
-      if (!kOfColumns && number % kOfStrip == 0) {
-        scale.set_rows(staged, tile, number / kOfStrip);
+    for (int i = 0; i < kBox.columns / 8; ++i) {
+      float d[4];
+      now.template apply<kOfColumns>(d, of_box + i * 4, column + i * 8);
+      float* places[4];
+      if constexpr (kDenseRows) {
+        places[0] = reinterpret_cast<float*>(buffer + (first ^ i * 32));
+        places[1] = places[0] + 1;
+        places[2] = places[0] + 8 * kLine;
+        places[3] = places[2] + 1;
+      } else {
+        places[0] = reinterpret_cast<float*>(buffer + first + i * 8 * kLineBytes);
+        places[1] = places[0] + kLine;
+        places[2] = reinterpret_cast<float*>(buffer + (first ^ 32) + i * 8 * kLineBytes);
+        places[3] = places[2] + kLine;
       }
-      boxes.wait_for_buffer(number, parities, tile.lane == 0);
-      __syncwarp();
-      std::byte* const buffer = boxes.buffer(number);
+      if (boxes.reads) {
 #pragma unroll
-      for (int i = 0; i < kBox.columns / 8; ++i) {
-        float d[4];
-        scale.apply<kOfColumns>(d, sums + b * kBoxSums + i * 4, column + i * 8);
-        float* places[4];
-        if constexpr (kDenseRows) {
-          places[0] = reinterpret_cast<float*>(buffer + (first ^ i * 32));
-          places[1] = places[0] + 1;
-          places[2] = places[0] + 8 * kLine;
-          places[3] = places[2] + 1;
-        } else {
-          places[0] = reinterpret_cast<float*>(buffer + first + i * 8 * kLineBytes);
-          places[1] = places[0] + kLine;
-          places[2] = reinterpret_cast<float*>(buffer + (first ^ 32) + i * 8 * kLineBytes);
-          places[3] = places[2] + kLine;
-        }
-        if (boxes.reads) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) d[e] = __fmaf_rn(beta, *places[e], d[e]);
-        }
-#pragma unroll
-        for (float& value : d) value = clips ? activate(Activation::relu, value) : value;
-        if constexpr (kDenseRows) {
-          *reinterpret_cast<float2*>(places[0]) = make_float2(d[0], d[1]);
-          *reinterpret_cast<float2*>(places[2]) = make_float2(d[2], d[3]);
-        } else {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) *places[e] = d[e];
-        }
+        for (int e = 0; e < 4; ++e) d[e] = __fmaf_rn(beta, *places[e], d[e]);
       }
-      cptx::fence_proxy_async(cptx::space_shared);
-      __syncwarp();
-      if (tile.lane == 0) boxes.store(number);
-      parities ^= 1U << number % 2;
-    }
 #pragma unroll
-    for (int i = 0; i + kAtOnce * kBoxSums < kConfig.sums_per_thread(); ++i) {
-      sums[i] = sums[i + kAtOnce * kBoxSums];
+      for (float& value : d) value = clips ? activate(Activation::relu, value) : value;
+      if constexpr (kDenseRows) {
+        *reinterpret_cast<float2*>(places[0]) = make_float2(d[0], d[1]);
+        *reinterpret_cast<float2*>(places[2]) = make_float2(d[2], d[3]);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) *places[e] = d[e];
+      }
     }
-  }
-  if (tile.lane == 0) boxes.parities = static_cast<std::uint8_t>(parities);
+  };
+  send_boxes<kAtOnce, kOfColumns>(sums, scale, staged, boxes, tile, barrier, fill);
 }
 
 // The sums leave, finished but for a heavy activation; `staged` is the bias, or null.
@@ -401,7 +399,7 @@ __device__ void store_boxes(float (&sums)[kConfig.sums_per_thread()], const SumS
     if constexpr (kBox.element_bytes == kElementBytes) {
       store_finished<Input, kOfColumns>(sums, scale, staged, epilogue, boxes, tile, barrier);
     } else {
-      store_finished_f32<kOfColumns>(sums, scale, staged, epilogue, boxes, tile);
+      store_finished_f32<kOfColumns>(sums, scale, staged, epilogue, boxes, tile, barrier);
     }
   };
   if (staged != nullptr && epilogue.bias == BiasAxis::column) {

@@ -53,6 +53,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   constexpr bool kIsWhole = kWay != WayToC::any;
   constexpr bool kMeets = kConfig.purpose() == Sm90Purpose::plain && !kIsWhole;
   constexpr bool kFinishes = kConfig.finishes;
+  constexpr bool kAlwaysFinishes = kConfig.purpose() == Sm90Purpose::finishing;
   constexpr int kSteps = kSm90BlockK / 16;
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kConfig.sums_per_thread() <= 64 ? 16 : 4;
@@ -178,7 +179,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   // In the block's tile, of a warp's first strip.
   const auto row_of_warp = [](int warp) { return (kInTurns ? warp % 4 : warp) * kWarpRows; };
 
-  // Of the previous C, while the tile is multiplied.
+  // Of the previous C, while the tile is multiplied, where it does not come by TMA.
   const auto ask_for_c = [&](const WorkItem& item) {
     const BlockTask task = block.task_of(header, item);
     const int thread = ptx::thread_in_block();
@@ -344,14 +345,6 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     if (is_first) leave(own_fixup_space().counters + item.counter, seat.readers);
   };
 
-  if constexpr (kFinishes) {
-    const int thread = ptx::thread_in_block();
-    if (header.epilogue.beta != 0 && thread % 32 == 0) {
-      shared.before[thread / 32].initialize();
-      shared.before_parities[thread / 32] = 0;
-    }
-  }
-
   // The first turn is the first warpgroup's.
   if (kInTurns && own_turn() == 1) give_turn();
   const auto items = [&] {
@@ -377,8 +370,13 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
     const BlockTask task = block.task_in_ring(item);
     BiasShare<kConfig> bias;
     if constexpr (kFinishes) {
-      if (header.epilogue.beta != 0 && item.is_whole_tile()) ask_for_c(item);
-      if (header.finishes_sums && item.is_whole_tile()) prepare_finish(item, bias);
+      if (item.is_whole_tile()) {
+        if (kAlwaysFinishes || header.finishes_sums) {
+          prepare_finish(item, bias);
+        } else if (header.epilogue.beta != 0) {
+          ask_for_c(item);
+        }
+      }
     }
     WarpTile tile;
     float alpha = 1;
@@ -436,7 +434,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
         alpha = alpha_of_product();
       }
       if constexpr (kFinishes) {
-        if (header.finishes_sums) {
+        if (kAlwaysFinishes || header.finishes_sums) {
           if (!again().is_whole_tile()) prepare_finish(again(), bias);
           finish_sums(again(), bias);
           continue;
