@@ -6,9 +6,9 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/device_groups.hpp"
+#include "cuda/group_columns.hpp"
 #include "cuda/kernel_launch.hpp"
 #include "cuda/sm90_arguments.hpp"
-#include "cuda/sm90_config.hpp"
 #include "schedule/group_line.hpp"
 
 namespace tessera::cuda {
@@ -40,26 +40,6 @@ struct Records {
   WorkItem* first_items;
 };
 
-// Of a worker's tile: the steps in which a block's columns are loaded, and blocks side by side.
-struct TileSteps {
-  std::int32_t load_step = 1;
-  std::int32_t of_block = 1;
-  std::int32_t blocks_across = 1;
-
-  static TileSteps of(const Sm90Config& config, const Sm90Cluster& cluster) {
-    return {config.load_step(), config.block.cols / config.load_step(), cluster.cols};
-  }
-
-  // Of a group with n columns in the kernel's orientation.
-  TESSERA_HD GroupColumns columns_of(std::int64_t n) const {
-    if (n <= 0) return {};
-    const auto steps = static_cast<std::int32_t>((n + load_step - 1) / load_step);
-    const std::int32_t across = of_block * blocks_across;
-    const std::int32_t blocks = (steps + across - 1) / across * blocks_across;
-    return {steps / blocks, steps % blocks};
-  }
-};
-
 // What the tensor maps of all groups have in common, in the kernel's orientation.
 struct TaskTemplate {
   Sm90Maps maps;  // right but for addresses, extents and strides
@@ -69,7 +49,7 @@ struct TaskTemplate {
   bool stores_dense_rows = true;
   bool may_store_by_tma = false;
   bool multiplies = true;
-  TileSteps steps;
+  ColumnSteps column_steps;
 };
 
 // sm90/group_tasks.cu

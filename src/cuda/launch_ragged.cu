@@ -98,6 +98,7 @@ class SharedMaps {
     cut.rows_of_tile = Reciprocal::of(static_cast<std::uint32_t>(tile.block_n));
     cut.lines_of_group = static_cast<std::int32_t>(weights.of_group);
     cut.set_order(plan_.schedule.order, plan_.schedule.group_m);
+    arguments.column_steps = launch_.column_steps(sizes.bound_k);
 
     arguments.maps.a = make_tensor_map(weights.map, "B");
     arguments.maps.b = make_tensor_map(rows, "A");
@@ -276,7 +277,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
   common.b_k_contiguous = launch.config.b_k_contiguous;
   common.stores_dense_rows = launch.stores_dense_rows;
   common.multiplies = problem.alpha != 0;
-  common.steps = TileSteps::of(launch.config, launch.cluster);
+  common.column_steps = launch.column_steps(groups.sizes.bound_k);
   // The gated pair has an epilogue of its own.
   const bool is_plain = problem.epilogue == Epilogue{} || launch.config.is_gated;
   common.may_store_by_tma = problem.beta == 0 && is_plain &&

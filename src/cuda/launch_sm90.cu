@@ -94,7 +94,7 @@ Sm90Task make_task(const Sm90Launch& launch, const Operands& group, double alpha
   if (store_by_tma && has_tiles)
     task.maps.c = make_tensor_map(store_map(group.c, launch.store_box(group.c.type)), "C");
   if (launch.config.is_grouped)
-    task.columns = TileSteps::of(launch.config, launch.cluster).columns_of(group.c.cols);
+    task.columns = launch.column_steps(group.a.cols).columns_of(group.c.cols);
   return task;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/group_columns.hpp"
 #include "cuda/kernel_launch.hpp"
 #include "cuda/trace_record.hpp"
 #include "cuda/workspace.hpp"
@@ -19,19 +20,6 @@ struct Sm90Maps {
   CUtensorMap b;
   CUtensorMap c;   // boxes as in StoreBox; only where the product's store_by_tma
   CUtensorMap up;  // the gated pair's second A; its first is the gate
-};
-
-// How a group's columns are shared out evenly among the blocks along them, in whole steps that are
-// loaded at a time: two tiles of 136 columns take less than one of 256 and one of 16, for a tile
-// loads as many rows of A as any other.
-struct GroupColumns {
-  std::int32_t steps = 0;  // of every block
-  std::int32_t wider = 0;  // the first blocks, which have one step more
-
-  TESSERA_HD int first_step(int block) const {
-    return block * steps + (block < wider ? block : wider);
-  }
-  TESSERA_HD int steps_of(int block) const { return steps + (block < wider ? 1 : 0); }
 };
 
 // One product of a group.
@@ -104,6 +92,7 @@ struct Sm90Arguments {
   // tiles may reach into the next group's rows, which make columns of C that nobody stores.
   Sm90Maps maps = {};
   CutRows cut;
+  ColumnSteps column_steps;  // of cut rows
 };
 
 }  // namespace tessera::cuda

@@ -61,10 +61,9 @@ struct BlockContext {
     }
     const Sm90Task& task = from.tasks[item.group];
     if constexpr (kConfig.is_grouped) {
-      constexpr int kLoadStep = kConfig.load_step();
-      columns.first = task.columns.first_step(tile) * kLoadStep;
+      columns.first = task.columns.first(tile);
       const int left = static_cast<int>(task.operands.n) - columns.first;
-      columns.count = min(left, task.columns.steps_of(tile) * kLoadStep);
+      columns.count = min(left, task.columns.most(tile));
     }
     return {task.maps, task.operands, columns, task.multiplies, task.store_by_tma};
   }

@@ -77,8 +77,6 @@ struct CutTile {
 // One of the worker's tiles, and the block's columns of it.
 template <Sm90Config kConfig>
 __device__ CutTile cut_tile(const BlockContext<kConfig>& block, std::int32_t tile) {
-  constexpr int kLoadStep = kConfig.load_step();
-  constexpr int kStepsOfBlock = kConfig.block.cols / kLoadStep;
   const CutRows& cut = block.arguments.cut;
   const Sm90Shares& shares = block.arguments.header.shares;
   const CutGroup* const all = block.shared.cut_groups;
@@ -88,16 +86,12 @@ __device__ CutTile cut_tile(const BlockContext<kConfig>& block, std::int32_t til
   CutTile found;
   found.item = cut.item(group, tile - all[group].first_tile, across);
 
-  const std::int32_t steps = (rows + kLoadStep - 1) / kLoadStep;
-  const std::int32_t blocks = across * shares.cluster_cols;
-  GroupColumns columns;
-#pragma unroll
-  for (int i = 1; i <= kStepsOfBlock; ++i) columns.steps += steps >= i * blocks ? 1 : 0;
-  columns.wider = steps - columns.steps * blocks;
+  const GroupColumns columns =
+      block.arguments.column_steps.share(rows, across * shares.cluster_cols);
   const int col = found.item.tile_n * shares.cluster_cols + PlaceInCluster::of(shares).col;
   GroupView& view = found.view;
-  view.columns.first = columns.first_step(col) * kLoadStep;
-  view.columns.count = min(rows - view.columns.first, columns.steps_of(col) * kLoadStep);
+  view.columns.first = columns.first(col);
+  view.columns.count = min(rows - view.columns.first, columns.most(col));
   view.store_by_tma = cut.stores_by_tma;
   view.first_a = group * cut.lines_of_group;
   (block.stands_alone() ? view.columns.first : view.first_b) += all[group].first_row;

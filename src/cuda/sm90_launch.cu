@@ -1,6 +1,7 @@
 #include "cuda/sm90_launch.hpp"
 
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "core/catalogue.hpp"
@@ -57,6 +58,25 @@ OperandTile Sm90Launch::b() const {
   OperandTile tile = config.b();
   tile.parts = cluster.rows;
   return tile;
+}
+
+// Measured over layers of experts (docs/grouped.md).
+ColumnSteps Sm90Launch::column_steps(std::int64_t k) const {
+  constexpr std::int64_t kShortK = 2048;  // below it C's boxes had better leave whole
+  constexpr int kManyTiles = 12;  // of a group, few of which differ, while each loads a box's rest
+  const auto log2 = [](int step) {
+    return static_cast<std::int16_t>(std::countr_zero(static_cast<unsigned>(step)));
+  };
+  const Sm90Block& block = config.block;
+  ColumnSteps steps{.load_log2 = log2(config.load_step()),
+                    .fine_log2 = log2(config.multiply_step()),
+                    .of_block = static_cast<std::int16_t>(block.cols),
+                    .blocks_across = static_cast<std::int16_t>(cluster.cols)};
+  // What leaves in boxes of rows leaves whole.
+  if (config.is_gated || stores_dense_rows || (block.in_turns && k < kShortK)) return steps;
+  steps.most_fine =
+      block.cols == 256 ? kManyTiles * block.cols : std::numeric_limits<std::int32_t>::max();
+  return steps;
 }
 
 Sm90Launch resolve(const Plan& plan) {

@@ -30,6 +30,8 @@ struct Sm90Launch {
     return c == ElementType::f32 ? config.store_box_f32(stores_dense_rows)
                                  : config.store_box(stores_dense_rows);
   }
+  // Of groups with so long a k.
+  ColumnSteps column_steps(std::int64_t k) const;
 };
 
 // Throws Error(unsupported) where this build has no such kernel.

@@ -56,7 +56,6 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   constexpr std::int64_t kTurnsK = 2048;
   constexpr std::int64_t kLongK = 4096;
   constexpr std::int64_t kBandK = 8192;
-  constexpr std::int64_t kManyTiles = 32;  // for each worker
   const auto [mean, k] = layer_of(problem);
 
   // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
@@ -86,16 +85,13 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   LayerChoice choice{kernel, std::nullopt, std::nullopt};
   // So few tiles that their k has to be shared out: the model's choice.
   if (tiles_of_128(problem) < machine.workers / 2) return choice;
-  // Where a tile takes long, so do the last ones that leave workers idle: unless many go before,
-  // they are shared out (make_claimed_partition).
-  const bool has_long_end =
-      mean >= kMostRows && k >= kLongK && tiles_of_128(problem) < kManyTiles * machine.workers;
-  choice.schedule = has_long_end ? ScheduleKind::hybrid : ScheduleKind::data_parallel;
+  choice.schedule = ScheduleKind::data_parallel;
   // Tokens of a few weights' tiles one after another: those are read from memory once. Tokens are
-  // read once for each such band, unless all of a group's stay in the cache; beside those with a
-  // short k there is room for a narrow band alone, and few bands suit those that do not stay.
-  int band = in_turns ? 1 : 4;
-  if (is_full && k <= kBandK) band = k <= kTurnsK ? 2 : 8;
+  // read once for each such band, unless all of a group's stay in the cache: then one tile of
+  // weights is enough. Beside those with a short k there is room for a narrow band alone, and few
+  // bands suit those that do not stay.
+  int band = mean >= kMostRows ? 1 : 4;
+  if (is_full) band = k <= kTurnsK ? 2 : k <= kBandK ? 8 : 4;
   choice.order = TileOrderChoice{TileOrder::swizzle, band};
   return choice;
 }

@@ -97,7 +97,7 @@ __device__ void write_task(const GroupOperands& group, const void* up, std::int6
   }
   if (lane == 3) {
     to.operands = group;
-    to.columns = common.steps.columns_of(group.n);
+    to.columns = common.column_steps.columns_of(group.n);
     to.first_row = static_cast<std::int32_t>(begin);
     to.multiplies = reads;
     to.store_by_tma = stores;
