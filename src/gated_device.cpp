@@ -17,6 +17,7 @@
 #include "cuda/device_memory.hpp"
 #include "cuda/gated_combine.hpp"
 #include "cuda/run.hpp"
+#include "cuda/turn.hpp"
 #include "plan_cache.hpp"
 #include "ragged_device.hpp"
 #include "ragged_views.hpp"
@@ -213,6 +214,8 @@ void gated_on_device(const RaggedProducts& products, const ConstBatchView& up,
   RunOptions options;
   options.device = caller.device;
   options.stream = caller.stream;
+  // The combination reads the line of the product before it.
+  const auto turn = cuda::take_turn(options);
   if (const auto* const rows = std::get_if<RaggedRows>(&products)) {
     run_door(*rows, up, activation, options);
   } else if (const auto* const masked = std::get_if<MaskedRows>(&products)) {

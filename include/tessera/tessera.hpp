@@ -33,14 +33,16 @@ struct RunOptions {
   // grouped_gemm plan for as many, and the order of additions is the plan's; a given plan gives the
   // same bits on any number of threads.
   int threads = 0;
-  // Of gemm and grouped_gemm: the CUDA device, current for the thread, whose memory the operands
-  // lie in; kHost for the host. `run` goes where its plan was made for.
+  // Of gemm and grouped_gemm: the CUDA device whose memory the operands lie in, which has to be the
+  // thread's current one; kHost for the host. `run` goes where its plan was made for.
   int device = kHost;
   // A cudaStream_t for a plan made for a GPU; null is the legacy default stream.
   void* stream = nullptr;
   // Memory of at least workspace_bytes(plan), for the duration of the call (GPU: until the work on
   // the stream is done, device memory that initialize_workspace has prepared). Null lets the
-  // library keep one per thread (CPU) or per device and stream (GPU).
+  // library keep one per thread (CPU) or per device and stream (GPU), which threads may share, and
+  // another for the graphs that are captured on a stream: they may run beside the stream's work,
+  // but two of them at once need workspaces of their own. What a graph uses is never freed.
   void* workspace = nullptr;
   std::size_t workspace_size = 0;
   // Filled with what happened when. On a GPU the run then waits until it is done, and throws

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cuda/check.hpp"
+#include "cuda/library_workspace.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -52,10 +53,12 @@ std::byte* workspace_for(const WorkspaceLayout& layout, const RunOptions& option
   if (layout.bytes == 0) return nullptr;
   if (options.workspace == nullptr) return library_workspace(stream_of(options), layout.bytes);
   if (options.workspace_size < layout.bytes) {
-    throw Error(ErrorCode::out_of_memory, "workspace",
-                "have at least " + std::to_string(layout.bytes) + " bytes for this plan",
-                std::to_string(options.workspace_size) + " bytes",
-                "ask workspace_bytes(plan), or pass none and let the library keep one");
+    throw Error(
+        ErrorCode::out_of_memory, "workspace",
+        "have at least " + std::to_string(layout.bytes) + " bytes for this plan",
+        std::to_string(options.workspace_size) + " bytes",
+        "ask workspace_bytes(plan), or ragged_workspace_bytes where sizes stand in arrays; or "
+        "pass none and let the library keep one");
   }
   constexpr std::uintptr_t kAlignment = 256;  // that of cudaMalloc
   if (reinterpret_cast<std::uintptr_t>(options.workspace) % kAlignment != 0) {

@@ -3,6 +3,7 @@
 #include "cuda/device_memory.hpp"
 #include "cuda/gated_combine.hpp"
 #include "cuda/run.hpp"
+#include "cuda/turn.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -46,6 +47,10 @@ DeviceFault take_fault(const RunOptions&) {
 }
 
 void initialize_workspace(void*, std::size_t, void*) {
+  fail();
+}
+
+std::unique_lock<std::recursive_mutex> take_turn(const RunOptions&) {
   fail();
 }
 

@@ -1,12 +1,16 @@
 #include "cuda/workspace.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
+#include <thread>
+#include <vector>
 
 #include "cuda/check.hpp"
+#include "cuda/library_workspace.hpp"
+#include "cuda/turn.hpp"
 #include "schedule/fixup.hpp"
 #include "tessera/error.hpp"
 
@@ -25,17 +29,109 @@ struct Block {
   std::size_t bytes = 0;
 };
 
+// What is kept for a stream's handle.
+struct Kept {
+  std::recursive_mutex turn;
+  // The stream's number, which is never reused, unlike its handle; 0 before any is known.
+  unsigned long long number = 0;
+  Block queued;    // of work that runs in the stream's order
+  Block captured;  // of graphs, which may run beside it
+  // Of graphs that hold a smaller one, and of streams that are no more: whether they still need it
+  // cannot be known.
+  std::vector<Block> given_away;
+};
+
+struct Owner {
+  int device = 0;
+  cudaStream_t stream = nullptr;
+  std::thread::id thread;  // where one handle stands for each thread's own stream
+
+  auto operator<=>(const Owner&) const = default;
+};
+
 // Lives as long as the process: at exit the driver takes the memory back, and may be gone first.
 struct Pool {
   std::mutex mutex;
-  // By device and the stream's number, which is never reused, unlike its handle.
-  std::map<std::pair<int, unsigned long long>, Block> blocks;
-  std::map<std::pair<int, cudaStream_t>, unsigned long long> numbers;
+  std::map<Owner, Kept> of_owner;
 };
 
-Pool& pool() {
-  static Pool* const the_pool = new Pool;
-  return *the_pool;
+Kept& kept_for(cudaStream_t stream) {
+  static Pool* const pool = new Pool;
+  Owner owner;
+  owner.stream = stream == cudaStreamLegacy ? nullptr : stream;
+  check(cudaGetDevice(&owner.device), "asking for the current device");
+  if (stream == cudaStreamPerThread) owner.thread = std::this_thread::get_id();
+  const std::lock_guard lock(pool->mutex);
+  return pool->of_owner[owner];
+}
+
+void give_away(Kept& kept, Block& block) {
+  if (block.data != nullptr) kept.given_away.push_back(block);
+  block = {};
+}
+
+Block allocate_block(std::size_t bytes, cudaStream_t stream) {
+  const std::size_t wanted = round_up(bytes, kGrowth);
+  void* memory = nullptr;
+  const std::string doing = "allocating a workspace of " + std::to_string(wanted) +
+                            " bytes (where operands are copied into it, a plan without "
+                            "PlanOptions::allow_copies needs less)";
+  check(cudaMallocAsync(&memory, wanted, stream), doing.c_str());
+  return {static_cast<std::byte*>(memory), wanted};
+}
+
+void zero_counters(const Block& block, cudaStream_t stream) {
+  check(cudaMemsetAsync(block.data, 0, WorkspaceLayout::kCounterBytes, stream),
+        "zeroing the workspace");
+}
+
+void grow_queued(Kept& kept, std::size_t bytes, cudaStream_t stream) {
+  const Block block = allocate_block(bytes, stream);
+  if (kept.queued.data == nullptr) {
+    zero_counters(block, stream);
+  } else {
+    // Zeros but for a fault that nobody has asked about yet.
+    check(cudaMemcpyAsync(block.data, kept.queued.data, WorkspaceLayout::kCounterBytes,
+                          cudaMemcpyDeviceToDevice, stream),
+          "keeping the workspace's counters");
+    check(cudaFreeAsync(kept.queued.data, stream), "freeing a smaller workspace");
+  }
+  kept.queued = block;
+}
+
+// A stream on which to prepare memory while others are captured, in whatever mode.
+class StreamBesideCapture {
+ public:
+  StreamBesideCapture() {
+    check(cudaThreadExchangeStreamCaptureMode(&mode_), "preparing memory for a graph");
+    const cudaError_t status = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    if (status != cudaSuccess) {
+      cudaThreadExchangeStreamCaptureMode(&mode_);
+      check(status, "preparing memory for a graph");
+    }
+  }
+  ~StreamBesideCapture() {
+    cudaStreamDestroy(stream_);
+    cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
+  StreamBesideCapture(const StreamBesideCapture&) = delete;
+  StreamBesideCapture& operator=(const StreamBesideCapture&) = delete;
+
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+  cudaStream_t stream_ = nullptr;
+};
+
+// The graph keeps the memory's address, so that what has been captured is never freed.
+void grow_captured(Kept& kept, std::size_t bytes) {
+  const StreamBesideCapture stream;
+  const Block block = allocate_block(bytes, stream);
+  zero_counters(block, stream);
+  check(cudaStreamSynchronize(stream), "zeroing the workspace");
+  give_away(kept, kept.captured);
+  kept.captured = block;
 }
 
 }  // namespace
@@ -67,47 +163,53 @@ void add_copies(WorkspaceLayout& layout, std::size_t bytes) {
   layout.bytes = layout.copies_offset + round_up(bytes, kAlignment);
 }
 
-std::byte* library_workspace(cudaStream_t stream, std::size_t bytes) {
-  int device = 0;
-  check(cudaGetDevice(&device), "asking for the current device");
+bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &capture), "asking whether the stream is captured");
-  const bool is_captured = capture != cudaStreamCaptureStatusNone;
+  return capture != cudaStreamCaptureStatusNone;
+}
 
-  const std::lock_guard lock(pool().mutex);
-  // A stream that is being captured does not tell its number; it is the one that its handle had
-  // last. Where the handle is a new stream's that has not run anything yet, the memory is a dead
-  // stream's, which serves as well.
-  unsigned long long& stream_number = pool().numbers[{device, stream}];
-  if (!is_captured)
-    check(cudaStreamGetId(stream, &stream_number), "asking for the stream's number");
-  Block& block = pool().blocks[{device, stream_number}];
-  if (block.bytes >= bytes) return block.data;
+std::unique_lock<std::recursive_mutex> take_turn(const RunOptions& options) {
+  if (options.device != kHost) {
+    int current = 0;
+    check(cudaGetDevice(&current), "asking for the current device");
+    if (current != options.device) {
+      throw Error(ErrorCode::invalid_argument, "options.device",
+                  "be the calling thread's current device, " + std::to_string(current),
+                  std::to_string(options.device),
+                  "make it current by cudaSetDevice or a tessera::Device");
+    }
+  }
+  if (options.workspace != nullptr) return {};
+  return std::unique_lock(kept_for(static_cast<cudaStream_t>(options.stream)).turn);
+}
 
-  if (is_captured) {
-    throw Error(ErrorCode::out_of_memory, "workspace",
-                "exist before a stream is captured, with " + std::to_string(bytes) + " bytes",
-                std::to_string(block.bytes) + " bytes",
-                "pass RunOptions::workspace, or run the plan on this stream once before capturing");
+std::byte* library_workspace(cudaStream_t stream, std::size_t bytes) {
+  Kept& kept = kept_for(stream);
+  if (is_captured(stream)) {
+    if (kept.captured.bytes < bytes) grow_captured(kept, bytes);
+    return kept.captured.data;
   }
-  const std::size_t wanted = round_up(bytes, kGrowth);
-  void* memory = nullptr;
-  const std::string doing = "allocating a workspace of " + std::to_string(wanted) +
-                            " bytes (where operands are copied into it, a plan without "
-                            "PlanOptions::allow_copies needs less)";
-  check(cudaMallocAsync(&memory, wanted, stream), doing.c_str());
-  if (block.data == nullptr) {
-    check(cudaMemsetAsync(memory, 0, WorkspaceLayout::kCounterBytes, stream),
-          "zeroing the workspace");
-  } else {
-    // Zeros but for a fault that nobody has asked about yet.
-    check(cudaMemcpyAsync(memory, block.data, WorkspaceLayout::kCounterBytes,
-                          cudaMemcpyDeviceToDevice, stream),
-          "keeping the workspace's counters");
-    check(cudaFreeAsync(block.data, stream), "freeing a smaller workspace");
+  // A stream that is being captured does not tell its number.
+  unsigned long long number = 0;
+  check(cudaStreamGetId(stream, &number), "asking for the stream's number");
+  if (number != kept.number) {
+    give_away(kept, kept.queued);
+    give_away(kept, kept.captured);
+    kept.number = number;
   }
-  block = {static_cast<std::byte*>(memory), wanted};
-  return block.data;
+  if (kept.queued.bytes < bytes) grow_queued(kept, bytes, stream);
+  return kept.queued.data;
+}
+
+std::vector<std::byte*> library_workspaces(cudaStream_t stream) {
+  const Kept& kept = kept_for(stream);
+  std::vector<std::byte*> found;
+  for (const Block& block : {kept.queued, kept.captured}) {
+    if (block.data != nullptr) found.push_back(block.data);
+  }
+  for (const Block& block : kept.given_away) found.push_back(block.data);
+  return found;
 }
 
 }  // namespace tessera::cuda
