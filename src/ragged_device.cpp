@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,7 +28,7 @@ using cuda::OperandRule;
 // What a product of an array without a bound is assumed to be, at most, for the plan.
 constexpr std::int64_t kAssumedSide = 1024;
 // Sizes without a bound end where coordinates of tiles do.
-constexpr std::int64_t kLargestSide = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kLargestSide = kMostTmaSide;
 
 // ---- The rules of each door ----
 
@@ -247,6 +246,12 @@ Plan with_all_workers(Plan plan, const PlanOptions& asked) {
 Plan plan_for(const DeviceProducts& products, const Machine& machine, const PlanOptions& asked) {
   Problem problem = products.problem;
   problem.groups = likely_shapes(products.groups.sizes, asked.batch_invariant);
+  if (!problem.groups.empty()) {
+    // What is divided may go to one group alone: beyond some kernels' counting that decides.
+    const GroupSizes& sizes = products.groups.sizes;
+    if (sizes.bound_m > kMostTmaSide) problem.groups.front().m = sizes.bound_m;
+    if (sizes.bound_k > kMostTmaSide) problem.groups.front().k = sizes.bound_k;
+  }
   PlanOptions options = asked;
   options.allow_copies = false;
   const std::optional<LayerChoice> layer = choose_if_rows(problem, products, machine, options);
@@ -299,7 +304,10 @@ void check_fits(const Plan& plan, const DeviceProducts& products) {
   }
   const KernelEntry* const kernel = find_kernel(plan.kernel);
   if (kernel == nullptr) return;
-  if (const auto objection = why_not_where_it_lies(*kernel, given, plan.machine)) {
+  const GemmShape most[] = {{sizes.bound_m, sizes.bound_n, sizes.bound_k}};
+  auto objection = why_not_where_it_lies(*kernel, given, plan.machine);
+  if (!objection) objection = why_not_counted(*kernel, most);
+  if (objection) {
     refuse("operands", "suit the plan's kernel", *objection);
   }
 }

@@ -157,6 +157,22 @@ TEST(RaggedDevice, RowsChooseTheTile) {
   EXPECT_EQ(kernel_for(4, 7168), "sm90_bf16_64x128x64_swapped");
 }
 
+// All rows may be in one group, whose tiles have coordinates of 32 bits in the Hopper kernels.
+TEST(RaggedDevice, RowsBeyondTheCoordinatesTakeAKernelThatReachesThem) {
+  constexpr std::int64_t kGroups = 8;
+  const auto kernel_for = [&](std::int64_t rows) {
+    const auto place = [](int bit) { return reinterpret_cast<void*>(std::uintptr_t{1} << bit); };
+    const RaggedRows views{{place(50), rows, 64, 64, 1, bf16},
+                           {place(41), kGroups + 1, IndexType::i32},
+                           {place(42), kGroups, 64, 64, 4096, 1, 64, bf16},
+                           {place(51), rows, 64, 64, 1, bf16},
+                           {}};
+    return make_ragged_plan(views, 1, 0, {}, machine_by_name("h200")).kernel;
+  };
+  EXPECT_TRUE(kernel_for(std::int64_t{1} << 31).starts_with("sm80_general_"));
+  EXPECT_TRUE(kernel_for(1 << 30).starts_with("sm90_"));
+}
+
 // Few tiles, but sizes may make more: all workers are planned for, and counted.
 TEST(RaggedDevice, PlansHaveAllWorkers) {
   Experts e;

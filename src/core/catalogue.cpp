@@ -71,7 +71,17 @@ std::optional<std::string> why_not(const KernelEntry& kernel, const Problem& pro
     return "needs " + std::string(kernel.architecture) + "; the machine has " +
            machine.architecture;
   }
-  return std::nullopt;
+  return why_not_counted(kernel, problem.groups);
+}
+
+std::optional<std::string> why_not_counted(const KernelEntry& kernel,
+                                           std::span<const GemmShape> shapes) {
+  if (!kernel.needs_tma) return std::nullopt;
+  std::int64_t most = 0;
+  for (const GemmShape& shape : shapes) most = std::max({most, shape.m, shape.n, shape.k});
+  if (most <= kMostTmaSide) return std::nullopt;
+  return "has coordinates of 32 bits, for sides of up to " + std::to_string(kMostTmaSide) +
+         "; one has " + std::to_string(most);
 }
 
 bool suits_tma(const OperandLayout& layout) {

@@ -61,6 +61,14 @@ const KernelEntry* find_kernel(std::string_view name);
 std::optional<std::string> why_not(const KernelEntry& kernel, const Problem& problem,
                                    const Machine& machine);
 
+// Coordinates of the tensor memory accelerator, and rows and columns in the kernels that use it,
+// are of 32 bits; a cluster's last tile reaches past the side that it ends.
+inline constexpr std::int64_t kMostTmaSide = (std::int64_t{1} << 31) - (std::int64_t{1} << 12);
+
+// Why a kernel cannot count so far; nothing where it can. A part of why_not.
+std::optional<std::string> why_not_counted(const KernelEntry& kernel,
+                                           std::span<const GemmShape> shapes);
+
 // What the tensor memory accelerator asks of an operand: 16-byte alignment of the base and of the
 // outer stride, and one dense dimension.
 bool suits_tma(const OperandLayout& layout);

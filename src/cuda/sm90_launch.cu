@@ -88,6 +88,10 @@ Sm90Launch resolve(const Plan& plan) {
     throw Error(ErrorCode::unsupported, "plan", "name a kernel of this build", plan.kernel,
                 "plan with this version of the library");
   }
+  if (const auto objection = why_not_counted(*entry, problem.groups)) {
+    throw Error(ErrorCode::unsupported, "plan", "suit its kernel",
+                plan.kernel + ", which " + *objection, "let the planner choose the kernel");
+  }
   const bool transposed = entry->tile.swap_operands;
   const bool a_dense_rows = problem.a.major == Major::row;
   const bool b_dense_rows = problem.b.major == Major::row;

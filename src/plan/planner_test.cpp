@@ -403,6 +403,21 @@ TEST(Planner, AnErrorOfManyKernelsFitsIntoAMessage) {
   }
 }
 
+// The Hopper kernels' coordinates have 32 bits.
+TEST(Planner, SidesBeyondTheCoordinatesTakeAKernelThatReachesThem) {
+  const Machine machine = machine_by_name("h200");
+  constexpr std::int64_t kSide = std::int64_t{1} << 31;
+  for (const GemmShape& shape : {GemmShape{kSide, 8, 8}, {8, kSide, 8}, {8, 8, kSide}}) {
+    const Problem problem = dense_problem(shape, gemm_types_for(ElementType::bf16));
+    EXPECT_TRUE(make_plan(problem, machine).kernel.starts_with("sm80_general_"));
+    PlanOptions options;
+    options.kernel = "sm90_bf16_128x128x64";
+    EXPECT_NE(error_of(problem, machine, options).find("2147483648"), std::string::npos);
+  }
+  const Problem below = dense_problem({8, 8, kMostTmaSide}, gemm_types_for(ElementType::bf16));
+  EXPECT_TRUE(make_plan(below, machine).kernel.starts_with("sm90_"));
+}
+
 TEST(Planner, NothingToComputeIsAPlanToo) {
   for (const char* name : {"zen4", "h200"}) {
     for (const GemmShape shape : {GemmShape{0, 5, 5}, GemmShape{5, 0, 5}, GemmShape{5, 5, 0}}) {
