@@ -17,4 +17,13 @@ void check(cudaError_t status, const char* doing) {
                         cudaGetErrorName(status) + ")");
 }
 
+void check_nothing_is_pending() {
+  const cudaError_t pending = cudaPeekAtLastError();
+  if (pending == cudaSuccess) return;
+  throw Error(ErrorCode::device, std::string("an earlier CUDA call of this program failed: ") +
+                                     cudaGetErrorString(pending) + " (" +
+                                     cudaGetErrorName(pending) +
+                                     "); take its error with cudaGetLastError(), then call again");
+}
+
 }  // namespace tessera::cuda

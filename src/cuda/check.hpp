@@ -9,4 +9,8 @@ namespace tessera::cuda {
 // words after `doing` ("starting sm90_…"). Clears the error where it is not sticky.
 void check(cudaError_t status, const char* doing);
 
+// Throws Error(device) where the program has not taken an earlier call's error yet. The general
+// kernel's launch would report it as its own, when C is being written already.
+void check_nothing_is_pending();
+
 }  // namespace tessera::cuda

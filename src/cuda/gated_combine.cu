@@ -59,15 +59,12 @@ __global__ void __launch_bounds__(kThreads) combine(const __grid_constant__ Gate
 
 void combine_gated(const GatedCombine& work, const RunOptions& options) {
   if (work.rows == 0 || work.cols == 0) return;
-  const auto blocks =
-      static_cast<unsigned>(std::min(work.rows, kBlocksPerProcessor * processors()));
-  const cudaStream_t stream = stream_of(options);
-  if (work.type == ElementType::f64) {
-    combine<double><<<blocks, kThreads, 0, stream>>>(work);
-  } else {
-    combine<float><<<blocks, kThreads, 0, stream>>>(work);
-  }
-  check(cudaGetLastError(), "combining the gated pair");
+  cudaLaunchConfig_t config = {};
+  config.gridDim = static_cast<unsigned>(std::min(work.rows, kBlocksPerProcessor * processors()));
+  config.blockDim = kThreads;
+  config.stream = stream_of(options);
+  const auto kernel = work.type == ElementType::f64 ? combine<double> : combine<float>;
+  check(cudaLaunchKernelEx(&config, kernel, work), "combining the gated pair");
 }
 
 }  // namespace tessera::cuda

@@ -24,9 +24,11 @@ __global__ void __launch_bounds__(kPrologueThreads)
 
 cudaError_t start_group_prologue(const GroupPrologue& prologue, GroupOperands* operands,
                                  cudaStream_t stream) {
-  const unsigned blocks = prologue_blocks(prologue.groups.sizes.groups, kPrologueThreads);
-  group_prologue<<<blocks, kPrologueThreads, 0, stream>>>(prologue, operands);
-  return cudaGetLastError();
+  cudaLaunchConfig_t config = {};
+  config.gridDim = prologue_blocks(prologue.groups.sizes.groups, kPrologueThreads);
+  config.blockDim = kPrologueThreads;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, group_prologue, prologue, operands);
 }
 
 }  // namespace tessera::cuda

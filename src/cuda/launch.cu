@@ -40,10 +40,13 @@ void upload_in_chunks(std::byte* device, std::span<const std::byte> host, cudaSt
     const std::size_t bytes = std::min(kBytes, host.size() - at);
     std::memcpy(chunk.data, host.data() + at, bytes);
     chunk.pieces = static_cast<std::uint32_t>((bytes + sizeof(uint4) - 1) / sizeof(uint4));
-    const unsigned blocks = (chunk.pieces + kCopyingThreads - 1) / kCopyingThreads;
-    write_chunk<<<blocks, kCopyingThreads, 0, stream>>>(reinterpret_cast<uint4*>(device + at),
-                                                        chunk);
-    check(cudaGetLastError(), "sending the groups' records to the device");
+    cudaLaunchConfig_t config = {};
+    config.gridDim = (chunk.pieces + kCopyingThreads - 1) / kCopyingThreads;
+    config.blockDim = kCopyingThreads;
+    config.stream = stream;
+    check(cudaLaunchKernelEx(&config, write_chunk<kBytes>, reinterpret_cast<uint4*>(device + at),
+                             chunk),
+          "sending the groups' records to the device");
   }
 }
 

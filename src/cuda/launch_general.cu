@@ -38,6 +38,7 @@ void run_general(const CudaKernel& kernel, const Plan& plan, std::span<const Ope
   const HostIterationSpace host_space(problem.groups, plan.tile);
   const IterationSpace& space = host_space;
   if (space.tiles == 0) return;
+  check_nothing_is_pending();
   const cudaStream_t stream = stream_of(options);
 
   LaunchRequest request;

@@ -329,6 +329,7 @@ const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
 const DeviceLine* run_ragged_general(const CudaKernel& kernel, const Plan& plan,
                                      const DeviceGroups& groups, ElementType bias_type,
                                      const RunOptions& options) {
+  check_nothing_is_pending();
   const Problem& problem = plan.problem;
   const WorkspaceLayout layout = general_ragged_workspace(plan, groups.sizes);
   std::byte* const workspace = workspace_for(layout, options);

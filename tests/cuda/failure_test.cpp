@@ -2,7 +2,11 @@
 // there is no device at all.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "cuda/product.hpp"
+#include "cuda/ragged_case.hpp"
 
 namespace tessera::test {
 namespace {
@@ -91,6 +95,65 @@ TEST_F(Failure, DeviceMemoryExhausted) {
     }
     EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "the failure lingers in the runtime";
   }
+  expect_usable();
+}
+
+// A program that asks for too much and goes on has an error pending, which is nobody's but its own.
+class PendingError : public Failure {
+ protected:
+  static void leave_an_error() {
+    void* memory = nullptr;
+    ASSERT_EQ(cudaMalloc(&memory, std::size_t{1} << 60), cudaErrorMemoryAllocation);
+  }
+};
+
+TEST_F(PendingError, IsNotTakenForALaunchs) {
+  if (device_under_test().architecture != "sm_90") GTEST_SKIP() << "groups take the general kernel";
+  const GemmTypes types{ElementType::bf16, ElementType::bf16, ElementType::bf16};
+  const DeviceRagged ragged(
+      {.types = types, .shapes = {{200, 256, 128}, {70, 256, 128}, {9, 256, 128}}});
+  const std::vector<Operands> groups = ragged.list();
+  const Plan plan = make_plan(describe(groups, 1, 0, {}), device_machine());
+  ASSERT_TRUE(plan.kernel.starts_with("sm90_"));
+  leave_an_error();
+  EXPECT_NO_THROW(run(plan, groups));
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation) << "the program's own error is gone";
+  EXPECT_EQ(ragged.verdict(64), "");
+}
+
+TEST_F(PendingError, IsToldBeforeTheGeneralKernelStarts) {
+  DeviceProduct product({.types = {}, .shape = {100, 100, 100}});
+  const Operands group = product.operands();
+  const Plan plan = forced_plan(product.problem(), general_kernel(), {.workers = 4});
+  check(cudaDeviceSynchronize());
+  leave_an_error();
+  try {
+    run(plan, {&group, 1});
+    ADD_FAILURE() << "the error that was pending did not matter";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device);
+    EXPECT_NE(std::string(error.what()).find("an earlier CUDA call"), std::string::npos);
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation) << "the program's own error is gone";
+  EXPECT_EQ(product.c().count_differences(product.c_before()), 0) << "C was written";
+  expect_usable();
+}
+
+TEST_F(Failure, ADeviceThatIsNotCurrent) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count));
+  if (count < 2) GTEST_SKIP() << "there is one device";
+  DeviceProduct product({.types = {}, .shape = {100, 100, 100}});
+  check(cudaDeviceSynchronize());
+  RunOptions options;
+  options.device = 1;
+  try {
+    gemm(1, product.operands(), 0, {}, options);
+    ADD_FAILURE() << "ran on a device that was not asked for";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+  }
+  EXPECT_EQ(product.c().count_differences(product.c_before()), 0) << "C was written";
   expect_usable();
 }
 
