@@ -36,8 +36,8 @@ struct Kept {
   unsigned long long number = 0;
   Block queued;    // of work that runs in the stream's order
   Block captured;  // of graphs, which may run beside it
-  // Of graphs that hold a smaller one, and of streams that are no more: whether they still need it
-  // cannot be known.
+  // Of graphs that hold a smaller one, or were captured on a stream that is no more: whether they
+  // still need it cannot be known.
   std::vector<Block> given_away;
 };
 
@@ -194,7 +194,8 @@ std::byte* library_workspace(cudaStream_t stream, std::size_t bytes) {
   unsigned long long number = 0;
   check(cudaStreamGetId(stream, &number), "asking for the stream's number");
   if (number != kept.number) {
-    give_away(kept, kept.queued);
+    // A new stream, whose predecessor is gone and has done its work, or the handle would not be
+    // free: its memory serves on. Its graphs may live.
     give_away(kept, kept.captured);
     kept.number = number;
   }

@@ -3,6 +3,7 @@
 // calls.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
 #include <string>
 #include <thread>
@@ -183,6 +184,55 @@ TEST_F(LibraryWorkspace, StreamsPerThread) {
   });
   EXPECT_EQ(said[0], "");
   EXPECT_EQ(said[1], "");
+}
+
+// A program may make a stream for each request.
+TEST_F(LibraryWorkspace, StreamsComeAndGo) {
+  SplitProduct split(9, 16, 256);
+  const auto run_on_new_streams = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const Stream stream;
+      split.product.reset_c(stream);
+      split.queue(stream);
+      ASSERT_EQ(split.differences(stream), 0);
+    }
+    check(cudaDeviceSynchronize());
+  };
+  const auto free_bytes = [] {
+    std::size_t free = 0;
+    std::size_t all = 0;
+    check(cudaMemGetInfo(&free, &all));
+    return static_cast<std::int64_t>(free);
+  };
+  run_on_new_streams(10);
+  const std::int64_t before = free_bytes();
+  run_on_new_streams(100);
+  EXPECT_LT(before - free_bytes(), std::int64_t{400} << 20);
+}
+
+// What the library relies on where it hands a stream's memory to the next one of its handle.
+TEST_F(LibraryWorkspace, AHandleIsNotGivenAgainWhileItsStreamWorks) {
+  const DeviceBuffer memory(std::size_t{1} << 30);
+  cudaStream_t worker = nullptr;
+  cudaEvent_t done = nullptr;
+  check(cudaStreamCreateWithFlags(&worker, cudaStreamNonBlocking));
+  check(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+  for (int i = 0; i < 500; ++i) check(cudaMemsetAsync(memory.data(), i, memory.size(), worker));
+  check(cudaEventRecord(done, worker));
+  check(cudaStreamDestroy(worker));
+  std::vector<cudaStream_t> others(64);
+  for (cudaStream_t& other : others) {
+    check(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  }
+  const bool is_working = cudaEventQuery(done) == cudaErrorNotReady;
+  static_cast<void>(cudaGetLastError());
+  if (is_working) {
+    EXPECT_EQ(std::ranges::count(others, worker), 0);
+  }
+  check(cudaDeviceSynchronize());
+  for (cudaStream_t other : others) check(cudaStreamDestroy(other));
+  check(cudaEventDestroy(done));
+  if (!is_working) GTEST_SKIP() << "the stream's work was done too soon";
 }
 
 TEST_F(LibraryWorkspace, WrongSizesInAGraphAreToldOf) {
