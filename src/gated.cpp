@@ -12,6 +12,7 @@
 
 #include "backend.hpp"
 #include "core/invalid_argument.hpp"
+#include "core/validate.hpp"
 #include "cpu/combine.hpp"
 #include "cpu/workspace.hpp"
 #include "gated_device.hpp"
@@ -178,10 +179,12 @@ struct WeightsOf {
   ConstBatchView operator()(const PointerArray&) const { return {}; }
 };
 
-void check_group_count(const ConstBatchView& up, std::int64_t groups) {
-  if (up.groups == groups) return;
-  fail_argument("up", "have one matrix per group, " + std::to_string(groups),
-                std::to_string(up.groups), "pass the second weight of every group");
+void check_batch(const ConstBatchView& up, std::int64_t groups) {
+  if (up.groups != groups) {
+    fail_argument("up", "have one matrix per group, " + std::to_string(groups),
+                  std::to_string(up.groups), "pass the second weight of every group");
+  }
+  check_repeated("up", first_matrix_of(up), up.groups, up.group_stride);
 }
 
 ConstBatchView batch_of_one(const ConstMatrixView& view) {
@@ -203,13 +206,13 @@ void gated_gemm(const RaggedProducts& products, const ConstBatchView& up, Activa
   if (options.device != kHost) {
     const ConstBatchView gate = std::visit(WeightsOf{}, products);
     check_views(products, BiasAxis::none);
-    check_group_count(up, gate.groups);
+    check_batch(up, gate.groups);
     check_up(gate, up);
     gated_on_device(products, up, activation, options);
     return;
   }
   const std::vector<Operands> gates = products_of(products, {});
-  check_group_count(up, static_cast<std::int64_t>(gates.size()));
+  check_batch(up, static_cast<std::int64_t>(gates.size()));
   std::vector<Gated> gated;
   gated.reserve(gates.size());
   for (std::size_t group = 0; group < gates.size(); ++group) {

@@ -38,32 +38,31 @@ void check_bias(const ConstMatrixView& bias, BiasAxis axis, std::int64_t groups,
   require_equal("bias", "one row per group", groups, bias.rows, "pass a bias for each group");
   require_equal("bias", "one column per value", axis == BiasAxis::row ? shape.m : shape.n,
                 bias.cols, "pass biases of that length");
-  if (bias.row_stride < 0) {
-    fail_argument("bias", "have a row stride of at least 0", std::to_string(bias.row_stride),
-                  "pass the distance between two groups' biases");
-  }
+  // A row stride of 0 is one bias for all groups.
+  check_repeated("bias", {bias.data, bias.cols, 1, bias.col_stride, 1, bias.type}, groups,
+                 bias.row_stride);
 }
 
-void check_group_stride(const char* argument, std::int64_t stride) {
-  if (stride >= 0) return;
-  fail_argument(argument, "have a group stride of at least 0", std::to_string(stride),
-                "pass the distance between two groups' matrices");
+void check_batch(const char* argument, const ConstBatchView& batch) {
+  check_repeated(argument, first_matrix_of(batch), batch.groups, batch.group_stride);
 }
 
 void check_products(const ConstBatchView& a, const ConstBatchView& b, const BatchView& c) {
   check_group_count("A", b.groups, a.groups);
   check_group_count("C", b.groups, c.groups);
-  check_group_stride("A", a.group_stride);
-  check_group_stride("B", b.group_stride);
-  check_group_stride("C", c.group_stride);
+  check_batch("A", a);
+  check_batch("B", b);
+  check_batch("C", c);
 }
 
 // ---- One function per door ----
 
 void check(const RaggedRows& rows, BiasAxis bias) {
-  check_group_stride("B", rows.b.group_stride);
   require_equal("A", "as many rows as C", rows.c.rows, rows.a.rows,
                 "pass both for all groups together");
+  check_divided("A", rows.a);
+  check_batch("B", rows.b);
+  check_divided("C", rows.c);
   check_bias(rows.bias, bias, rows.b.groups, {0, rows.c.cols, 0}, false);
 }
 
@@ -77,8 +76,7 @@ std::vector<Operands> list(const RaggedRows& rows, const IndexArray& offsets, Bi
   for (std::int64_t group = 0; group < groups; ++group) {
     const GroupSlice slice = sizes.slice(group);
     products.push_back({rows_of(rows.a, slice.begin, slice.m), matrix_of(rows.b, group),
-                        rows_of(rows.c, slice.begin, slice.m),
-                        bias_of(rows.bias, group, rows.bias.cols)});
+                        rows_of(rows.c, slice.begin, slice.m), bias_of(rows.bias, bias, group)});
   }
   return products;
 }
@@ -100,15 +98,17 @@ std::vector<Operands> list(const MaskedRows& masked, const IndexArray& counts, B
     const std::int64_t count = sizes.slice(group).m;
     products.push_back({rows_of(matrix_of(masked.a, group), 0, count), matrix_of(masked.b, group),
                         rows_of(matrix_of(masked.c, group), 0, count),
-                        bias_of(masked.bias, group, masked.bias.cols)});
+                        bias_of(masked.bias, bias, group)});
   }
   return products;
 }
 
 void check(const RaggedK& depth, BiasAxis bias) {
-  check_group_stride("C", depth.c.group_stride);
   require_equal("B", "as many rows as A has columns", depth.a.cols, depth.b.rows,
                 "pass both for all groups together");
+  check_divided("A", depth.a);
+  check_divided("B", depth.b);
+  check_batch("C", depth.c);
   check_bias(depth.bias, bias, depth.c.groups, {depth.c.rows, depth.c.cols, 0}, true);
 }
 
@@ -123,7 +123,7 @@ std::vector<Operands> list(const RaggedK& depth, const IndexArray& offsets, Bias
     const GroupSlice slice = sizes.slice(group);
     const ConstMatrixView columns = rows_of(depth.a.transposed(), slice.begin, slice.k);
     products.push_back({columns.transposed(), rows_of(depth.b, slice.begin, slice.k),
-                        matrix_of(depth.c, group), bias_of(depth.bias, group, depth.bias.cols)});
+                        matrix_of(depth.c, group), bias_of(depth.bias, bias, group)});
   }
   return products;
 }
@@ -139,7 +139,7 @@ std::vector<Operands> list(const StridedBatch& batch, BiasAxis bias) {
   products.reserve(static_cast<std::size_t>(std::max<std::int64_t>(0, batch.c.groups)));
   for (std::int64_t group = 0; group < batch.c.groups; ++group) {
     products.push_back({matrix_of(batch.a, group), matrix_of(batch.b, group),
-                        matrix_of(batch.c, group), bias_of(batch.bias, group, batch.bias.cols)});
+                        matrix_of(batch.c, group), bias_of(batch.bias, bias, group)});
   }
   return products;
 }

@@ -86,7 +86,7 @@ struct Door {
   std::vector<Operands> samples;
 };
 
-Door open(const RaggedRows& rows) {
+Door open(const RaggedRows& rows, BiasAxis bias) {
   Door door;
   door.groups.sizes = view_segments(SizeSource::row_segments, rows.offsets, rows.b.groups,
                                     {rows.c.rows, rows.c.cols, rows.a.cols});
@@ -95,12 +95,12 @@ Door open(const RaggedRows& rows) {
   door.groups.c = rule_of_segments(rows.c, rows.c.row_stride);
   door.groups.bias = rule_of_bias(rows.bias);
   if (rows.b.groups > 0) {
-    door.samples = {{rows.a, matrix_of(rows.b, 0), rows.c, bias_of(rows.bias, 0, rows.bias.cols)}};
+    door.samples = {{rows.a, matrix_of(rows.b, 0), rows.c, bias_of(rows.bias, bias, 0)}};
   }
   return door;
 }
 
-Door open(const MaskedRows& masked) {
+Door open(const MaskedRows& masked, BiasAxis bias) {
   Door door;
   door.groups.sizes =
       view_counts(masked.counts, masked.c.groups, {masked.c.rows, masked.c.cols, masked.a.cols});
@@ -110,12 +110,12 @@ Door open(const MaskedRows& masked) {
   door.groups.bias = rule_of_bias(masked.bias);
   for (std::int64_t g = 0; g < std::min<std::int64_t>(2, masked.c.groups); ++g) {
     door.samples.push_back({matrix_of(masked.a, g), matrix_of(masked.b, g), matrix_of(masked.c, g),
-                            bias_of(masked.bias, g, masked.bias.cols)});
+                            bias_of(masked.bias, bias, g)});
   }
   return door;
 }
 
-Door open(const RaggedK& depth) {
+Door open(const RaggedK& depth, BiasAxis bias) {
   Door door;
   door.groups.sizes = view_segments(SizeSource::depth_segments, depth.offsets, depth.c.groups,
                                     {depth.c.rows, depth.c.cols, depth.a.cols});
@@ -124,13 +124,12 @@ Door open(const RaggedK& depth) {
   door.groups.c = rule_of_batch(depth.c);
   door.groups.bias = rule_of_bias(depth.bias);
   for (std::int64_t g = 0; g < std::min<std::int64_t>(2, depth.c.groups); ++g) {
-    door.samples.push_back(
-        {depth.a, depth.b, matrix_of(depth.c, g), bias_of(depth.bias, g, depth.bias.cols)});
+    door.samples.push_back({depth.a, depth.b, matrix_of(depth.c, g), bias_of(depth.bias, bias, g)});
   }
   return door;
 }
 
-Door open(const PointerArray& array) {
+Door open(const PointerArray& array, BiasAxis) {
   Door door;
   GroupSizes& sizes = door.groups.sizes;
   sizes = view_sizes(array);
@@ -145,7 +144,7 @@ Door open(const PointerArray& array) {
   return door;
 }
 
-Door open(const StridedBatch&) {
+Door open(const StridedBatch&, BiasAxis) {
   throw Error(ErrorCode::unsupported, "products", "have sizes in arrays", "a strided batch",
               "call grouped_gemm");
 }
@@ -333,7 +332,8 @@ struct ViewsKey {
 DeviceProducts device_products(const RaggedProducts& products, double alpha, double beta,
                                const Epilogue& epilogue) {
   check_views(products, epilogue.bias);
-  const Door door = std::visit([](const auto& views) { return open(views); }, products);
+  const Door door =
+      std::visit([&](const auto& views) { return open(views, epilogue.bias); }, products);
   DeviceProducts device{door.groups, {}, ElementType::f32};
   const auto* const array = std::get_if<PointerArray>(&products);
   device.problem = array != nullptr ? problem_of(*array, alpha, beta, epilogue)

@@ -1,4 +1,5 @@
-// Parts of views: one matrix of a batch, some rows of a matrix.
+// Parts of views: one matrix of a batch, some rows of a matrix. Of views that have been checked
+// (check_views in ragged.hpp): strides that lead too far would overflow here.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,16 @@ Data* advanced(Data* data, std::int64_t elements, ElementType type) {
 }
 
 template <class Batch>
-auto matrix_of(const Batch& batch, std::int64_t group) {
+auto first_matrix_of(const Batch& batch) {
   using View =
       std::conditional_t<std::is_same_v<Batch, ConstBatchView>, ConstMatrixView, MatrixView>;
-  return View{advanced(batch.data, group * batch.group_stride, batch.type),
-              batch.rows,
-              batch.cols,
-              batch.row_stride,
-              batch.col_stride,
-              batch.type};
+  return View{batch.data, batch.rows, batch.cols, batch.row_stride, batch.col_stride, batch.type};
+}
+template <class Batch>
+auto matrix_of(const Batch& batch, std::int64_t group) {
+  auto matrix = first_matrix_of(batch);
+  matrix.data = advanced(batch.data, group * batch.group_stride, batch.type);
+  return matrix;
 }
 
 // Rows [begin, begin + count); an empty range points nowhere else than the matrix does.
@@ -36,10 +38,10 @@ View rows_of(View view, std::int64_t begin, std::int64_t count) {
   return view;
 }
 
-// Group g's row of biases.
-inline ConstVectorView bias_of(const ConstMatrixView& bias, std::int64_t group,
-                               std::int64_t values) {
-  return {advanced(bias.data, group * bias.row_stride, bias.type), values, bias.col_stride,
+// Group g's row of biases; nothing where none is asked for, as its view may then be any.
+inline ConstVectorView bias_of(const ConstMatrixView& bias, BiasAxis axis, std::int64_t group) {
+  if (axis == BiasAxis::none) return {};
+  return {advanced(bias.data, group * bias.row_stride, bias.type), bias.cols, bias.col_stride,
           bias.type};
 }
 

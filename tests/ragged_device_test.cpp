@@ -205,6 +205,39 @@ TEST(RaggedDevice, AlignmentHoldsForEverySegment) {
   EXPECT_EQ(layouts(array).a.alignment, 16);
 }
 
+// The device's prologue finds every product's address from these; nothing later could say so.
+TEST(RaggedDevice, RefusesViewsThatReachTooFar) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  Experts e;
+  const auto refusal = [](const RaggedProducts& products) -> std::string {
+    try {
+      device_products(products, 1, 0, {BiasAxis::column, Activation::none});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto is_named = [&](const char* argument, const RaggedProducts& products) {
+    return refusal(products).starts_with(std::string(argument) + ": must ");
+  };
+  EXPECT_EQ(refusal(e.rows()), "");
+  RaggedRows rows = e.rows();
+  rows.b.group_stride = kFar;
+  EXPECT_TRUE(is_named("B", rows)) << refusal(rows);
+  rows = e.rows();
+  rows.bias.row_stride = kFar;
+  EXPECT_TRUE(is_named("bias", rows)) << refusal(rows);
+  rows = e.rows();
+  rows.bias.data = static_cast<const std::byte*>(rows.bias.data) + 1;
+  EXPECT_TRUE(is_named("bias", rows)) << refusal(rows);
+  MaskedRows masked = e.masked();
+  masked.c.group_stride = kFar;
+  EXPECT_TRUE(is_named("C", masked)) << refusal(masked);
+  RaggedK depth = e.depth();
+  depth.b.row_stride = kFar;
+  EXPECT_TRUE(is_named("B", depth)) << refusal(depth);
+}
+
 TEST(RaggedDevice, RefusesViewsOfAnotherPlan) {
   Experts e;
   const Plan plan = make_ragged_plan(e.rows(), 1, 0, {}, machine_by_name("h200"));

@@ -166,6 +166,59 @@ TEST(RaggedErrors, BiasesThatDoNotFit) {
   RaggedRows rows = e.rows();
   rows.bias.cols = 4;
   refuses({"bias", "5", "given 4"}, rows, BiasAxis::column);
+  rows = e.rows();
+  rows.bias.row_stride = -5;
+  refuses({"bias", "group stride of at least 0", "given -5"}, rows, BiasAxis::column);
+  rows.bias.row_stride = std::int64_t{1} << 62;
+  refuses({"bias", "within 2^59 elements"}, rows, BiasAxis::column);
+  EXPECT_NO_THROW(make_ragged_plan(rows, 1, 0, {}, host_machine())) << "no bias is asked for";
+  rows = e.rows();
+  rows.bias.data = reinterpret_cast<const std::byte*>(e.bias.data()) + 2;
+  refuses({"bias:", "aligned to its element type's 4 bytes", "2 bytes past"}, rows,
+          BiasAxis::column);
+}
+
+// Every number is one that no memory can have, and most would overflow on the way to an address.
+TEST(RaggedErrors, ViewsThatReachTooFar) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  constexpr const char* kReach = "last element within 2^59 elements";
+  Experts e;
+  e.offsets = {0, 1, 1, 2};  // groups of a row, whose row stride is never used
+  RaggedRows rows = e.rows();
+  rows.a.row_stride = kFar;
+  e.refuses_sizes({"A", kReach, std::to_string(kFar)}, rows);
+  rows = e.rows();
+  rows.c.row_stride = kFar;
+  e.refuses_sizes({"C", kReach}, rows);
+  rows = e.rows();
+  rows.a.row_stride = -4;
+  e.refuses_sizes({"A", "strides of at least 1", "row stride -4"}, rows);
+  rows = e.rows();
+  rows.b.group_stride = kFar;
+  e.refuses_sizes({"B", kReach, "3 times 4×5 with group stride " + std::to_string(kFar)}, rows);
+  rows.b.cols = rows.c.cols = 0;  // nothing to compute is no excuse
+  e.refuses_sizes({"B", kReach}, rows);
+  rows = e.rows();
+  rows.a.rows = rows.c.rows = kFar;
+  e.refuses_sizes({"A", "sizes from 0 to", std::to_string(kFar)}, rows);
+
+  MaskedRows masked = e.masked();
+  masked.a.group_stride = kFar;
+  e.refuses_sizes({"A", kReach}, masked);
+  masked = e.masked();
+  masked.c.group_stride = kFar;
+  e.refuses_sizes({"C", kReach}, masked);
+  RaggedK depth = e.depth();
+  depth.a.col_stride = kFar;
+  e.refuses_sizes({"A", kReach}, depth);
+  depth = e.depth();
+  depth.c.group_stride = kFar;
+  e.refuses_sizes({"C", kReach}, depth);
+
+  const ConstBatchView weights = batch(std::as_const(e.b).data(), 3, 4, 5);
+  ConstBatchView up = weights;
+  up.group_stride = kFar;
+  e.refuses(ErrorCode::invalid_argument, {"up", kReach}, [&] { gated_gemm(e.rows(), up); });
 }
 
 TEST(RaggedErrors, PointerArraysThatAreNotThere) {

@@ -44,15 +44,21 @@ std::string size_requirement() {
 // How far apart first and last element may be: their distance in bytes fits into 64 bits.
 constexpr double kMostDistance = 0x1p59;
 
+// From the first to the last of `count`, however large the numbers are.
+double distance(std::int64_t count, std::int64_t stride) {
+  return static_cast<double>(std::max<std::int64_t>(count - 1, 0)) *
+         std::fabs(static_cast<double>(stride));
+}
+double distance(const ConstMatrixView& view) {
+  return distance(view.rows, view.row_stride) + distance(view.cols, view.col_stride);
+}
+
+constexpr const char* kNearEnough = "have its last element within 2^59 elements of its first";
+
 // Before anything else is computed from strides, which may be any number.
 void check_extent(const ArgumentName& name, const ConstMatrixView& view) {
-  const auto distance = [](std::int64_t count, std::int64_t stride) {
-    return static_cast<double>(count - 1) * static_cast<double>(stride);
-  };
-  if (distance(view.rows, view.row_stride) + distance(view.cols, view.col_stride) < kMostDistance) {
-    return;
-  }
-  fail_argument(name, "have its last element within 2^59 elements of its first",
+  if (distance(view) < kMostDistance) return;
+  fail_argument(name, kNearEnough,
                 shape_text(view.rows, view.cols) + " with row stride " +
                     std::to_string(view.row_stride) + ", column stride " +
                     std::to_string(view.col_stride),
@@ -94,11 +100,14 @@ void check_address(const ArgumentName& name, const void* data, ElementType type)
                 "copy it to aligned memory");
 }
 
+void check_sizes(const ArgumentName& name, const ConstMatrixView& view) {
+  if (is_size(view.rows) && is_size(view.cols)) return;
+  fail_argument(name, "have sizes " + size_requirement(), shape_text(view.rows, view.cols),
+                "pass its true size");
+}
+
 void check_view(const ArgumentName& name, const ConstMatrixView& view, bool data_needed) {
-  if (!is_size(view.rows) || !is_size(view.cols)) {
-    fail_argument(name, "have sizes " + size_requirement(), shape_text(view.rows, view.cols),
-                  "pass its true size");
-  }
+  check_sizes(name, view);
   if (view.rows == 0 || view.cols == 0) return;
   check_extent(name, view);
   check_strides(name, view);
@@ -333,6 +342,28 @@ Problem describe(std::span<const Operands> groups, double alpha, double beta, Ep
     check_no_overlap(views);
   }
   return problem;
+}
+
+void check_divided(const char* argument, const ConstMatrixView& view) {
+  const ArgumentName name{argument, 0, 1};
+  check_sizes(name, view);
+  // Parts begin at multiples of strides also where they are empty.
+  check_extent(name, view);
+  check_view(name, view, false);
+}
+
+void check_repeated(const char* argument, const ConstMatrixView& first, std::int64_t groups,
+                    std::int64_t group_stride) {
+  check_divided(argument, first);
+  if (group_stride < 0) {
+    fail_argument(argument, "have a group stride of at least 0", std::to_string(group_stride),
+                  "pass the distance between two groups' parts in elements");
+  }
+  if (distance(groups, group_stride) + distance(first) < kMostDistance) return;
+  fail_argument(argument, kNearEnough,
+                std::to_string(groups) + " times " + shape_text(first.rows, first.cols) +
+                    " with group stride " + std::to_string(group_stride),
+                "pass the distance between two groups' parts in elements");
 }
 
 CheckedGroup check_single(const Operands& operands, double alpha, double beta,
