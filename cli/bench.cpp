@@ -262,7 +262,8 @@ Verb add_bench_verb(CLI::App& app) {
       ->check(in_range(1, 1000000))
       ->capture_default_str();
   verb->add_option("--seed", options->seed,
-                   "Seed of a random list (default: 1), or of a suite's sizes (default: 0)");
+                   "Seed of a random list (default: 1), or of a suite's sizes (default: 0)")
+      ->transform(seed_number());
   verb->add_option(
           "--type", options->types,
           "Input types (default: f32; a suite on a GPU: bf16); 16-bit ones are measured with "

@@ -8,6 +8,7 @@
 
 #include "cli/atomic_file.hpp"
 #include "cli/npy.hpp"
+#include "cli/options.hpp"
 #include "cli/random.hpp"
 #include "cli/shape.hpp"
 #include "cli/verbs.hpp"
@@ -58,6 +59,7 @@ Verb add_make_verb(CLI::App& app) {
       ->type_name("TYPE")
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "Seed; the same gives the same matrix")
+      ->transform(seed_number())
       ->capture_default_str();
   verb->add_flag("--fortran", options->fortran, "Store by columns");
   verb->add_flag("--json", options->json, "Print what was written as JSON");

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <limits>
 #include <system_error>
 
@@ -39,6 +40,21 @@ OperandLayout packed_layout(Major major, ElementType type, const std::vector<Gem
 }
 
 }  // namespace
+
+CLI::Validator seed_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        std::uint64_t seed = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        if (error != std::errc() || end != text.data() + text.size()) {
+          return fmt::format("must be a whole number from 0 to {}; given '{}'",
+                             std::numeric_limits<std::uint64_t>::max(), text);
+        }
+        text = std::to_string(seed);  // 010 is ten, not octal
+        return {};
+      },
+      "");
+}
 
 void add_problem_options(CLI::App& app, ProblemOptions& options) {
   app.add_option("shape", options.shape,

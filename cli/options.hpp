@@ -27,6 +27,10 @@ CLI::Validator in_range(Number least, Number most) {
       "");
 }
 
+// Takes a seed in decimal digits; for CLI11 alone -1 is the largest number there is, and so is
+// every number that is larger.
+CLI::Validator seed_number();
+
 // What to compute, without data.
 struct ProblemOptions {
   std::string shape;  // MxNxK, or empty

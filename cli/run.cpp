@@ -186,6 +186,7 @@ Verb add_run_verb(CLI::App& app) {
       ->type_name("FILE");
   add_problem_options(*verb, options->workload.problem);
   verb->add_option("--seed", options->workload.seed, "Seed of random operands")
+      ->transform(seed_number())
       ->capture_default_str();
   add_machine_options(*verb, options->machine);
   add_schedule_options(*verb, options->schedule);

@@ -227,7 +227,9 @@ Verb add_sweep_verb(CLI::App& app) {
   verb->add_option("--count", options->count, "How many shapes (default: 300, or all of a file's)")
       ->type_name("N")
       ->check(in_range(1, 1 << 20));
-  verb->add_option("--seed", options->seed, "Seed of the corpus")->capture_default_str();
+  verb->add_option("--seed", options->seed, "Seed of the corpus")
+      ->transform(seed_number())
+      ->capture_default_str();
   verb->add_option("--type", options->type,
                    "Input type; 16-bit ones are measured with f32 results on a CPU")
       ->type_name("TYPE")

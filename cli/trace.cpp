@@ -109,7 +109,9 @@ Verb add_trace_verb(CLI::App& app) {
       ->type_name("N")
       ->check(in_range(1, 1000))
       ->capture_default_str();
-  verb->add_option("--seed", options->seed, "Seed of the random operands")->capture_default_str();
+  verb->add_option("--seed", options->seed, "Seed of the random operands")
+      ->transform(seed_number())
+      ->capture_default_str();
   verb->add_flag("--json", options->json, "Print the shares of time as JSON");
   return {verb, [options] { return run_trace(*options); }};
 }

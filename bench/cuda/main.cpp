@@ -99,7 +99,9 @@ int main(int argc, char** argv) {
                  bench::built_in_names() + ", log256, loguniform, or a CSV file")
       ->capture_default_str();
   app.add_option("--count", options.count, "products of a random corpus")->capture_default_str();
-  app.add_option("--seed", options.seed, "of a random corpus")->capture_default_str();
+  app.add_option("--seed", options.seed, "of a random corpus")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--type", options.type, "of A, B and C")->capture_default_str();
   app.add_option("--output-type", options.output_type, "of C, where it differs");
   app.add_option("--layout", options.layout, "nn, nt, tn or tt: which operands are column-major")

@@ -47,6 +47,13 @@ class FailuresTest(CommandCase):
                 ("bench 4x4x4 --suite moe", ["--suite"]),
                 ("bench --suite moe --type f32,bf16", ["--suite"]),
                 ("make 3by4 M.npy", ["ROWSxCOLS"]),
+                ("make 3x4 M.npy --seed -1", ["--seed", "0 to 18446744073709551615", "'-1'"]),
+                ("make 3x4 M.npy --seed 18446744073709551616", ["--seed", "given '18446744073709551616'"]),
+                ("make 3x4 M.npy --seed 1.5", ["--seed", "whole number", "'1.5'"]),
+                ("run 4x4x4 --seed -1", ["--seed", "'-1'"]),
+                ("trace 4x4x4 --seed -1", ["--seed", "'-1'"]),
+                ("sweep --seed -1", ["--seed", "'-1'"]),
+                ("bench 4x4x4 --seed -1", ["--seed", "'-1'"]),
         ):
             with self.subTest(line):
                 self.fails(line, 2, *words)
