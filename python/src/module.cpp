@@ -180,6 +180,10 @@ void set_log_callable(const nb::object& receiver) {
     set_log({});
     return;
   }
+  if (PyCallable_Check(receiver.ptr()) == 0) {
+    throw Error(ErrorCode::invalid_argument, "receiver", "be callable with one line of text",
+                nb::cast<std::string>(nb::repr(receiver)), "pass a function, or None for no log");
+  }
   // Released with the GIL held, whoever lets go of it last; never, once Python is gone.
   const auto release = [](nb::object* object) {
     if (!Py_IsInitialized()) return;

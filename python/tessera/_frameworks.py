@@ -39,21 +39,33 @@ _LONG_NAMES = {
 _NAME_OF_DTYPE: dict[Any, str] = {}
 
 
-def type_name(dtype: Any) -> str:
+def type_name(dtype: Any, argument: str = "dtype") -> str:
     """``f32`` for ``"f32"``, ``"float32"``, ``numpy.float32``, ``torch.float32``, and so on."""
-    known = _NAME_OF_DTYPE.get(dtype)
+    try:
+        known = _NAME_OF_DTYPE.get(dtype)
+    except TypeError:  # nothing that has no hash is a type
+        raise _refused_type(dtype, argument) from None
     if known is not None:
         return known
+    if not getattr(dtype, "isnative", True):
+        raise InvalidArgumentError(
+            f"{argument}: must have elements in this machine's order of bytes; given {dtype!r}; "
+            "convert the array with astype(dtype.newbyteorder('='))"
+        )
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     if name is None:
         name = getattr(dtype, "__name__", None) or str(dtype)
     name = name.rpartition(".")[2]
     if name not in _LONG_NAMES and name not in _TYPE_NAMES:
-        raise InvalidArgumentError(
-            f"dtype: must be one of {', '.join(_LONG_NAMES.values())}; given {dtype!r}; "
-            "convert the array"
-        )
+        raise _refused_type(dtype, argument)
     return _NAME_OF_DTYPE.setdefault(dtype, _TYPE_NAMES.get(name, name))
+
+
+def _refused_type(dtype: Any, argument: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{argument}: must have one of the types {', '.join(_LONG_NAMES.values())}; given {dtype!r}; "
+        "convert it"
+    )
 
 
 _NO_DEVICE = contextlib.nullcontext()
@@ -64,18 +76,18 @@ _HOST_MEMORY = (1, 3)
 class Framework:
     """NumPy, and whatever knows DLPack or the buffer protocol alone: their results are NumPy's."""
 
-    def type_name(self, array: Any) -> str:
+    def type_name(self, array: Any, argument: str) -> str:
         if not hasattr(array, "dtype"):
-            array = _as_numpy(array)
-        return type_name(array.dtype)
+            array = as_numpy(array, argument)
+        return type_name(array.dtype, argument)
 
-    def readable(self, array: Any) -> Any:
+    def readable(self, array: Any, argument: str) -> Any:
         """The array as the extension module can read it, without a copy if possible."""
         if hasattr(type(array), "__array_interface__"):
-            return _numpy_readable(_as_numpy(array))
+            return _numpy_readable(as_numpy(array, argument), argument)
         if hasattr(type(array), "__dlpack__"):
             return array
-        return _numpy_readable(_as_numpy(array))
+        return _numpy_readable(as_numpy(array, argument), argument)
 
     def writable(self, array: Any) -> Any:
         """The same memory, for the extension module to write to."""
@@ -85,20 +97,23 @@ class Framework:
             raise InvalidArgumentError(
                 "out: must be writable; given a read-only array; pass a copy of it"
             )
-        return _numpy_memory(array)
+        return _numpy_memory(array, "out")
 
     def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
         import numpy
 
         return numpy.empty(shape, _numpy_dtype(type_name))
 
-    def indices(self, values: Any, like: Any) -> Any:
+    def indices(self, values: Any, like: Any, argument: str) -> Any:
         """Whole numbers beside the array, in its device's memory if they can be moved there."""
         if hasattr(values, "dtype"):
             return values
-        import numpy
-
-        return numpy.asarray(values, dtype=numpy.int64)
+        numbers = as_numpy(values, argument)
+        if numbers.size > 0 and numbers.dtype.kind not in "iu":
+            raise InvalidArgumentError(
+                f"{argument}: must be whole numbers; given {numbers.dtype} values; convert them"
+            )
+        return numbers.astype("int64")
 
     def readable_indices(self, values: Any) -> Any:
         """What `indices` gave, as the extension module can read it."""
@@ -125,28 +140,28 @@ class Framework:
 
 
 class _Torch(Framework):
-    def readable(self, array: Any) -> Any:
+    def readable(self, array: Any, argument: str) -> Any:
         if array.requires_grad:
             _refuse_gradient()
         strides = array.stride()
         if 0 in strides and array.numel() > 0:
             array = array.contiguous()
             strides = array.stride()
-        return _torch_memory(array, strides)
+        return _torch_memory(array, strides, argument)
 
     def writable(self, array: Any) -> Any:
-        return _torch_memory(array, array.stride())
+        return _torch_memory(array, array.stride(), "out")
 
     def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:
         import torch
 
         return torch.empty(shape, dtype=getattr(torch, _LONG_NAMES[type_name]), device=like.device)
 
-    def indices(self, values: Any, like: Any) -> Any:
+    def indices(self, values: Any, like: Any, argument: str) -> Any:
         import torch
 
         if not isinstance(values, torch.Tensor):
-            values = torch.as_tensor(_as_numpy(values))
+            values = torch.as_tensor(_NUMPY.indices(values, like, argument))
         if values.dtype not in (torch.int32, torch.int64):
             values = values.to(torch.int64)
         return values.to(like.device).contiguous()
@@ -178,12 +193,12 @@ class _Torch(Framework):
 class _Jax(Framework):
     """Arrays on the CPU; a JAX array cannot be written to, so the result is NumPy's at first."""
 
-    def readable(self, array: Any) -> Any:
+    def readable(self, array: Any, argument: str) -> Any:
         import jax
 
         if isinstance(array, jax.core.Tracer):
             raise InvalidArgumentError(
-                "array: must hold values; given a tracer of a JAX transformation; "
+                f"{argument}: must hold values; given a tracer of a JAX transformation; "
                 "use tessera.jax, whose functions can be traced"
             )
         return array
@@ -195,7 +210,7 @@ class _Jax(Framework):
 
 
 class _Cupy(Framework):
-    def readable(self, array: Any) -> Any:
+    def readable(self, array: Any, argument: str) -> Any:
         if any(s < 1 for s, n in zip(array.strides, array.shape) if n > 1):
             import cupy
 
@@ -247,10 +262,10 @@ def _refuse_gradient() -> None:
         )
 
 
-def _torch_memory(tensor: Any, strides: tuple[int, ...]) -> Memory:
+def _torch_memory(tensor: Any, strides: tuple[int, ...], argument: str) -> Memory:
     if tensor.device.type not in ("cpu", "cuda") or tensor.layout is not _torch_strided():
         raise UnsupportedError(
-            f"tensor: must be dense and lie in host or CUDA memory; given one of layout "
+            f"{argument}: must be dense and lie in host or CUDA memory; given one of layout "
             f"{tensor.layout} on {tensor.device}; convert or move it"
         )
     # -1 on the host, as everywhere here.
@@ -259,7 +274,7 @@ def _torch_memory(tensor: Any, strides: tuple[int, ...]) -> Memory:
         tensor.data_ptr(),
         tensor.shape,
         strides,
-        type_name(tensor.dtype),
+        type_name(tensor.dtype, argument),
         tensor.get_device(),
     )
 
@@ -271,26 +286,37 @@ def _torch_strided() -> Any:
     return torch.strided
 
 
-def _numpy_readable(array: Any) -> Any:
+def _numpy_readable(array: Any, argument: str) -> Any:
     if not array.flags.forc:
         size = array.itemsize
         if any(s < size or s % size for s, n in zip(array.strides, array.shape) if n > 1):
             array = array.copy(order="C")
-    return _numpy_memory(array)
+    return _numpy_memory(array, argument)
 
 
-def _numpy_memory(array: Any) -> Any:
+def _numpy_memory(array: Any, argument: str) -> Any:
     # NumPy has no words for bf16 when it hands an array over.
-    if type_name(array.dtype) != "bf16":
+    if type_name(array.dtype, argument) != "bf16":
         return array
+    if any(stride % 2 for stride in array.strides):
+        raise InvalidArgumentError(
+            f"{argument}: must have strides of whole elements; given strides of {array.strides} bytes; "
+            "pass an array of its own"
+        )
     strides = [stride // 2 for stride in array.strides]
     return Memory(array, array.ctypes.data, array.shape, strides, "bf16")
 
 
-def _as_numpy(array: Any) -> Any:
+def as_numpy(array: Any, argument: str) -> Any:
     import numpy
 
-    return numpy.asarray(array)
+    try:
+        return numpy.asarray(array)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"{argument}: must be an array of numbers; given what NumPy takes for none ({error}); "
+            "convert it"
+        ) from None
 
 
 def _numpy_dtype(type_name: str) -> Any:

@@ -8,7 +8,8 @@ from typing import Any, Optional, Sequence, Union
 
 from . import _tessera
 from ._frameworks import framework_of, type_name
-from ._products import _RESULT_TYPES, _readable, _refuse_beta, _result_shape, _results
+from ._kinds import is_shape, refusal
+from ._products import _RESULT_TYPES, _readable, _refuse_beta, _result_shape, _results, _shape
 
 Shape = tuple[int, int, int]
 
@@ -99,23 +100,26 @@ class Plan:
         stream: Optional[int] = None,
     ) -> list[Any]:
         """Runs the plan on one a and b for each of its products; beta takes what ``out`` holds."""
-        if len(a) == 0:
-            self._handle.run([], [], [], None, threads, 0)
-            return []
-        if out is None:
-            _refuse_beta(self._document["problem"]["beta"])
-        framework = framework_of(a[0])
-        with framework.device(a[0]):
-            results = _results(framework, a, b, out, self._document["problem"]["types"]["c"])
-            self._handle.run(
-                _readable(a),
-                _readable(b),
-                [framework.writable(x) for x in results],
-                None if bias is None else _readable(bias),
-                threads,
-                framework.stream(a[0]) if stream is None else stream,
-            )
-        return results if out is not None else [framework.finished(x) for x in results]
+        try:
+            if len(a) == 0:
+                self._handle.run([], [], [], None, threads, 0)
+                return []
+            if out is None:
+                _refuse_beta(self._document["problem"]["beta"])
+            framework = framework_of(a[0])
+            with framework.device(a[0]):
+                results = _results(framework, a, b, out, self._document["problem"]["types"]["c"])
+                self._handle.run(
+                    _readable(a, "a"),
+                    _readable(b, "b"),
+                    [framework.writable(x) for x in results],
+                    None if bias is None else _readable(bias, "bias"),
+                    threads,
+                    framework.stream(a[0]) if stream is None else stream,
+                )
+            return results if out is not None else [framework.finished(x) for x in results]
+        except TypeError as error:
+            raise refusal(error, locals(), has_lists=True) from None
 
     def explain(self) -> str:
         """The plan, its cost and its candidates, as text."""
@@ -233,23 +237,21 @@ def plan(
     if len(operands) == 2:
         framework = framework_of(operands[0])
         m, n = _result_shape(*operands)[-2:]
-        shapes = [(m, n, tuple(operands[0].shape)[-1])]
-        types = framework.type_name(operands[0])
+        shapes = [(m, n, _shape(operands[0], "a")[-1])]
+        types = framework.type_name(operands[0], "a")
     elif len(operands) == 1:
-        given = operands[0]
-        shapes = (
-            [given] if len(given) == 3 and all(isinstance(x, int) for x in given) else list(given)
-        )
+        shapes = [operands[0]] if is_shape(operands[0]) else operands[0]
     else:
         raise TypeError("plan() takes two arrays, one shape (m, n, k), or a list of shapes")
     if machine is None:
         machine = _tessera.Machine.host()
     elif isinstance(machine, str):
         machine = _tessera.Machine.by_name(machine)
-    return Plan(
-        _tessera.plan(
+    names = _type_triple(types)
+    try:
+        handle = _tessera.plan(
             [tuple(shape) for shape in shapes],
-            _type_triple(types),
+            names,
             machine,
             alpha,
             beta,
@@ -258,14 +260,16 @@ def plan(
             schedule,
             workers,
             splits,
-            None if tile is None else (tile[0], tile[1], tile[2]),
+            None if tile is None else tuple(tile),
             order,
             two_tile,
             kernel,
             batch_invariant,
             keep_others,
         )
-    )
+    except TypeError as error:
+        raise refusal(error, locals()) from None
+    return Plan(handle)
 
 
 def explain(*operands: Any, **options: Any) -> str:
@@ -275,9 +279,14 @@ def explain(*operands: Any, **options: Any) -> str:
 
 def _type_triple(types: Any) -> tuple[str, str, str]:
     if isinstance(types, (tuple, list)):
-        a, b, c = (type_name(name) for name in types)
+        if len(types) != 3:
+            raise _tessera.InvalidArgumentError(
+                f"types: must be one, or three for a, b and the result; given {len(types)}; "
+                "pass one or three"
+            )
+        a, b, c = (type_name(name, "types") for name in types)
         return (a, b, c)
-    name = type_name(types)
+    name = type_name(types, "types")
     return (name, "i8" if name == "u8" else name, _RESULT_TYPES.get(name, name))
 
 

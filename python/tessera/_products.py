@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from . import _tessera
-from ._frameworks import Framework, framework_of, type_name
+from ._frameworks import Framework, as_numpy, framework_of, type_name
+from ._kinds import refusal
 
 # What a product of these has where the caller names no type.
 _RESULT_TYPES = {"i8": "i32", "u8": "i32"}
@@ -37,24 +38,27 @@ def gemm(
     """
     framework = framework_of(a)
     result = out
-    with framework.device(a):
-        if result is None:
-            result = framework.empty(
-                _result_shape(a, b), _result_type(framework, a, out_dtype), like=a
+    try:
+        with framework.device(a):
+            if result is None:
+                result = framework.empty(
+                    _result_shape(a, b), _result_type(framework, a, out_dtype), like=a
+                )
+            _tessera.gemm(
+                framework.readable(a, "a"),
+                framework_of(b).readable(b, "b"),
+                framework.writable(result),
+                alpha,
+                _beta(c, out, beta),
+                None if bias is None else framework_of(bias).readable(bias, "bias"),
+                "none" if bias is None else bias_axis,
+                activation,
+                threads,
+                framework.stream(a) if stream is None else stream,
+                None if c is None else _placing(framework, [result], [c]),
             )
-        _tessera.gemm(
-            framework.readable(a),
-            framework_of(b).readable(b),
-            framework.writable(result),
-            alpha,
-            _beta(c, out, beta),
-            None if bias is None else framework_of(bias).readable(bias),
-            "none" if bias is None else bias_axis,
-            activation,
-            threads,
-            framework.stream(a) if stream is None else stream,
-            None if c is None else _placing(framework, [result], [c]),
-        )
+    except TypeError as error:
+        raise refusal(error, locals()) from None
     return framework.finished(result) if out is None else out
 
 
@@ -77,34 +81,37 @@ def grouped_gemm(
 
     The arguments are lists of what ``gemm`` takes; the result is a list.
     """
-    if len(a) == 0:
-        return []
-    framework = framework_of(a[0])
-    with framework.device(a[0]):
-        results = _results(framework, a, b, out, _result_type(framework, a[0], out_dtype))
-        if c is not None and len(c) != len(results):
-            raise _tessera.InvalidArgumentError(
-                f"c: must have {len(results)} arrays, as a has; given {len(c)}; pass one for "
-                "each product"
+    try:
+        if len(a) == 0:
+            return []
+        framework = framework_of(a[0])
+        with framework.device(a[0]):
+            results = _results(framework, a, b, out, _result_type(framework, a[0], out_dtype))
+            if c is not None and len(c) != len(results):
+                raise _tessera.InvalidArgumentError(
+                    f"c: must have {len(results)} arrays, as a has; given {len(c)}; pass one for "
+                    "each product"
+                )
+            _tessera.grouped_gemm(
+                _readable(a, "a"),
+                _readable(b, "b"),
+                [framework.writable(x) for x in results],
+                alpha,
+                _beta(c, out, beta),
+                None if bias is None else _readable(bias, "bias"),
+                "none" if bias is None else bias_axis,
+                activation,
+                threads,
+                framework.stream(a[0]) if stream is None else stream,
+                None if c is None else _placing(framework, results, c),
             )
-        _tessera.grouped_gemm(
-            _readable(a),
-            _readable(b),
-            [framework.writable(x) for x in results],
-            alpha,
-            _beta(c, out, beta),
-            None if bias is None else _readable(bias),
-            "none" if bias is None else bias_axis,
-            activation,
-            threads,
-            framework.stream(a[0]) if stream is None else stream,
-            None if c is None else _placing(framework, results, c),
-        )
-    return results if out is not None else [framework.finished(x) for x in results]
+        return results if out is not None else [framework.finished(x) for x in results]
+    except TypeError as error:
+        raise refusal(error, locals(), has_lists=True) from None
 
 
 def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
-    shape_a, shape_b = _shape(a), _shape(b)
+    shape_a, shape_b = _shape(a, "a"), _shape(b, "b")
     if len(shape_a) < 2 or len(shape_b) < 2:
         raise _tessera.InvalidArgumentError(
             f"a and b: must have 2 dimensions, or 3 for a batch; given shapes {shape_a} and "
@@ -114,18 +121,16 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
     return (*batch, shape_a[-2], shape_b[-1])
 
 
-def _shape(array: Any) -> tuple[int, ...]:
+def _shape(array: Any, argument: str) -> tuple[int, ...]:
     if hasattr(array, "shape"):
         return tuple(array.shape)
-    import numpy
-
-    return numpy.shape(array)
+    return as_numpy(array, argument).shape
 
 
 def _result_type(framework: Framework, a: Any, out_dtype: Any) -> str:
     if out_dtype is not None:
-        return type_name(out_dtype)
-    name = framework.type_name(a)
+        return type_name(out_dtype, "out_dtype")
+    name = framework.type_name(a, "a")
     return _RESULT_TYPES.get(name, name)
 
 
@@ -138,8 +143,8 @@ def _results(
     return [framework.empty(_result_shape(x, y), type_name, like=x) for x, y in zip(a, b)]
 
 
-def _readable(arrays: Sequence[Any]) -> list[Any]:
-    return [framework_of(array).readable(array) for array in arrays]
+def _readable(arrays: Sequence[Any], argument: str) -> list[Any]:
+    return [framework_of(array).readable(array, argument) for array in arrays]
 
 
 def _beta(c: Any, out: Any, beta: Optional[float]) -> float:
@@ -166,6 +171,12 @@ def _placing(framework: Framework, results: Sequence[Any], addends: Any) -> Any:
 
     def place() -> None:
         for result, c in pairs:
-            framework.copy_into(result, c)
+            try:
+                framework.copy_into(result, c)
+            except (TypeError, ValueError) as error:
+                raise _tessera.InvalidArgumentError(
+                    f"c: must be numbers of the result's shape {tuple(result.shape)}, or for all of "
+                    f"it; given what cannot be copied there ({error}); reshape or convert it"
+                ) from None
 
     return place if pairs else None

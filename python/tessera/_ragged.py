@@ -6,6 +6,7 @@ from typing import Any, Callable, Optional
 
 from . import _tessera
 from ._frameworks import Framework, framework_of
+from ._kinds import refusal
 from ._products import _beta, _placing, _result_type, _shape
 
 
@@ -47,27 +48,34 @@ def ragged_gemm(
             f"{'none' if offsets is None else 'both'}; pass what says the groups' sizes"
         )
     framework = framework_of(a)
-    with framework.device(a):
-        sizes = framework.indices(counts if offsets is None else offsets, like=a)
-        multiply, shape = _door(_shape(a), _shape(b), sizes, offsets is not None)
-        result = out
-        if result is None:
-            result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
-            for rows in _untouched(framework, multiply, sizes):
-                result[rows] = 0
-        multiply(
-            framework.readable(a),
-            framework.readable_indices(sizes),
-            framework_of(b).readable(b),
-            framework.writable(result),
-            alpha,
-            _beta(c, out, beta),
-            None if bias is None else framework_of(bias).readable(bias),
-            activation,
-            threads,
-            framework.stream(a) if stream is None else stream,
-            None if c is None else _placing(framework, [result], [c]),
-        )
+    try:
+        with framework.device(a):
+            if offsets is None:
+                sizes = framework.indices(counts, a, "counts")
+            else:
+                sizes = framework.indices(offsets, a, "offsets")
+            multiply, shape = _door(_shape(a, "a"), _shape(b, "b"), sizes, offsets is not None)
+            result = out
+            if result is None:
+                result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
+                for rows in _untouched(framework, multiply, sizes):
+                    result[rows] = 0
+            multiply(
+                framework.readable(a, "a"),
+                framework.readable_indices(sizes),
+                framework_of(b).readable(b, "b"),
+                framework.writable(result),
+                alpha,
+                _beta(c, out, beta),
+                None if bias is None else framework_of(bias).readable(bias, "bias"),
+                activation,
+                threads,
+                # duplicate: what gemm ends with, too
+                framework.stream(a) if stream is None else stream,
+                None if c is None else _placing(framework, [result], [c]),
+            )
+    except TypeError as error:
+        raise refusal(error, locals()) from None
     return framework.finished(result) if out is None else out
 
 
@@ -89,28 +97,31 @@ def gated_gemm(
     product of the two is rounded once.
     """
     framework = framework_of(a)
-    with framework.device(a):
-        result = out
-        if result is None:
-            shape = (_shape(a)[0], _shape(gate)[-1])
-            result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
-        operands = [
-            framework.readable(a),
-            framework_of(gate).readable(gate),
-            framework_of(up).readable(up),
-            framework.writable(result),
-        ]
-        if stream is None:
-            stream = framework.stream(a)
-        if offsets is None:
-            _tessera.gated(*operands, activation, threads, stream)
-        else:
-            offsets = framework.indices(offsets, like=a)
-            if out is None:
-                for rows in _untouched(framework, _tessera.ragged_rows, offsets):
-                    result[rows] = 0
-            sizes = framework.readable_indices(offsets)
-            _tessera.gated_rows(*operands, sizes, activation, threads, stream)
+    try:
+        with framework.device(a):
+            result = out
+            if result is None:
+                shape = (_shape(a, "a")[0], _shape(gate, "gate")[-1])
+                result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
+            operands = [
+                framework.readable(a, "a"),
+                framework_of(gate).readable(gate, "gate"),
+                framework_of(up).readable(up, "up"),
+                framework.writable(result),
+            ]
+            if stream is None:
+                stream = framework.stream(a)
+            if offsets is None:
+                _tessera.gated(*operands, activation, threads, stream)
+            else:
+                offsets = framework.indices(offsets, a, "offsets")
+                if out is None:
+                    for rows in _untouched(framework, _tessera.ragged_rows, offsets):
+                        result[rows] = 0
+                sizes = framework.readable_indices(offsets)
+                _tessera.gated_rows(*operands, sizes, activation, threads, stream)
+    except TypeError as error:
+        raise refusal(error, locals()) from None
     return framework.finished(result) if out is None else out
 
 

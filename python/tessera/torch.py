@@ -159,11 +159,11 @@ def _multiply(multiply, a: Tensor, ends: Tensor, b: Tensor, result: Tensor) -> N
     """The library reads ends where the operands are."""
     framework = _products.framework_of(a)
     with framework.device(a):
-        ends = framework.indices(ends, like=a)  # kept until the call is queued
+        ends = framework.indices(ends, a, "ends")  # kept until the call is queued
         multiply(
-            framework.readable(a),
+            framework.readable(a, "a"),
             framework.readable_indices(ends),
-            framework.readable(b),
+            framework.readable(b, "b"),
             framework.writable(result),
             1.0,
             0.0,

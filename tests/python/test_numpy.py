@@ -42,6 +42,9 @@ def test_bf16():
     out = np.zeros((6, 9), ml_dtypes.bfloat16)
     tessera.gemm(a, b, out=out.T)
     np.testing.assert_array_equal(out.T, c)
+    packed = np.zeros((9, 6), [("tag", np.uint8), ("value", ml_dtypes.bfloat16)])["value"]
+    with pytest.raises(tessera.InvalidArgumentError, match="out: must have strides of whole"):
+        tessera.gemm(a, b, out=packed)
     wide = tessera.gemm(a, b, out_dtype="float32")
     assert wide.dtype == np.float32
     np.testing.assert_array_equal(wide, exact(a, b))
@@ -169,6 +172,94 @@ def test_errors_say_what_is_wrong(call, words):
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, tessera.Error)
     for word in words:
         assert word in str(caught.value)
+
+
+class BrokenDlpack(OnlyDlpack):
+    def __dlpack__(self, **arguments):
+        raise BufferError("not today")
+
+
+SWAPPED = np.ones((4, 4), np.dtype(np.float64).newbyteorder())
+READ_ONLY = memoryview(bytes(128)).cast("d", (4, 4))
+PACKED = np.zeros((4, 4), [("tag", np.uint8), ("value", np.float64)])["value"]
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda a: tessera.gemm(a, a, alpha="x"), "alpha: must be a number; given 'x'"),
+        (lambda a: tessera.gemm(a, a, alpha=1j), "alpha: must be a number; given 1j"),
+        (lambda a: tessera.gemm(a, a, alpha=10**400), "alpha: must be a number"),
+        (lambda a: tessera.gemm(a, a, out=a.copy(), beta="x"), "beta: must be a number"),
+        (lambda a: tessera.gemm(a, a, threads="2"), "threads: must be a whole number"),
+        (lambda a: tessera.gemm(a, a, threads=2**40), "threads: must be a whole number of 32 bits"),
+        (lambda a: tessera.gemm(a, a, stream=-1), "stream: must be a stream's address"),
+        (lambda a: tessera.gemm(a, a, activation=None), "activation: must be a name; given None"),
+        (
+            lambda a: tessera.gemm(a, a, bias=a[0], bias_axis=1),
+            "bias_axis: must be a name; given 1",
+        ),
+        (lambda a: tessera.gemm(SWAPPED, a), "a: must have elements in this machine's order"),
+        (lambda a: tessera.gemm(a, SWAPPED), "b: must have elements in this machine's order"),
+        (lambda a: tessera.gemm(a, a, bias=SWAPPED[0]), "bias: must have elements in this machine"),
+        (lambda a: tessera.gemm(a, a, out=SWAPPED), "out: must have elements in this machine's"),
+        (
+            lambda a: tessera.gemm(a, a.astype(object)),
+            "b: must have one of the types float64, .*'O'",
+        ),
+        (lambda a: tessera.gemm("abc", a, out=a), "a: must have one of the types .*'<U3'"),
+        (lambda a: tessera.gemm([[1, 2], [3]], a), "a: must be an array of numbers"),
+        (lambda a: tessera.gemm(a, BrokenDlpack(a)), "b: must be an array of numbers that speaks"),
+        (lambda a: tessera.gemm(a, a, out=READ_ONLY), "out: must be an array to write to"),
+        (lambda a: tessera.gemm(a, a, out=a.tolist()), "out: must be an array to write to"),
+        (
+            lambda a: tessera.gemm(a, a, out=PACKED),
+            "out: must be .* with strides of whole elements",
+        ),
+        (lambda a: tessera.gemm(a, a, object()), "c: must be numbers of the result's shape"),
+        (
+            lambda a: tessera.gemm(a, a, np.ones(3)),
+            "c: must be numbers of the result's shape .4, 4",
+        ),
+        (lambda a: tessera.gemm(a, a, out_dtype=[1]), "out_dtype: must have one of the types"),
+        (lambda a: tessera.grouped_gemm([a], None), "b: must be a list of arrays; given None"),
+        (lambda a: tessera.grouped_gemm([a], [a], 5), "c: must be a list of arrays; given 5"),
+        (lambda a: tessera.grouped_gemm([a], [a], out=[5]), "out.0.: must be an array to write to"),
+        (lambda a: tessera.grouped_gemm([a], [a], alpha="x"), "alpha: must be a number"),
+        (lambda a: tessera.ragged_gemm(a, a[None], [0, 4], alpha="x"), "alpha: must be a number"),
+        (lambda a: tessera.ragged_gemm(a, a[None], [0, 1.5]), "offsets: must be whole numbers"),
+        (lambda a: tessera.ragged_gemm(a, a[None], 5), "offsets: must be a list of whole numbers"),
+        (
+            lambda a: tessera.ragged_gemm(a[None], a[None], counts=np.array([4], object)),
+            "counts: must be a list of whole numbers",
+        ),
+        (lambda a: tessera.gated_gemm(a, a, "x"), "up: must have one of the types"),
+        (lambda a: tessera.gated_gemm(a, a, a, activation=3), "activation: must be a name"),
+        (lambda a: tessera.plan((4, 4)), "shapes: must be sizes of three whole numbers"),
+        (lambda a: tessera.plan(5), "shapes: must be sizes of three whole numbers"),
+        (lambda a: tessera.plan((4, 4, 4), tile=(1, 2)), "tile: must be three whole numbers"),
+        (lambda a: tessera.plan((4, 4, 4), machine=5), "machine: must be a machine or its name"),
+        (lambda a: tessera.plan((4, 4, 4), two_tile=1), "two_tile: must be True or False"),
+        (lambda a: tessera.plan((4, 4, 4), types=("f32", "f32")), "types: must be one, or three"),
+        (lambda a: tessera.plan(a, a)(a, a, threads="x"), "threads: must be a whole number"),
+        (lambda a: tessera.plan(a, a).run([a], 5), "b: must be a list of arrays; given 5"),
+        (lambda a: tessera.set_log(5), "receiver: must be callable .* given 5"),
+    ],
+)
+def test_values_of_a_wrong_kind_are_named(call, words):
+    with pytest.raises(tessera.InvalidArgumentError, match=words):
+        call(np.ones((4, 4)))
+
+
+def test_a_type_error_of_another_kind_stays():
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        tessera.gemm(np.ones((4, 4)), np.ones((4, 4)), gamma=1)
+
+
+def test_shapes_of_any_integers():
+    shape = tessera.plan(np.array([4, 5, 6])).shapes
+    assert shape == [(4, 5, 6)] and tessera.plan([np.array([4, 5, 6])]).shapes == shape
+    assert tessera.plan([[1.0, 2, 3]], [[1.0], [2], [3]]).shapes == [(1, 1, 3)]
 
 
 @pytest.mark.parametrize(
