@@ -20,8 +20,8 @@ struct GroupColumns {
   TESSERA_HD int most(int block) const { return (steps + (block < wider ? 1 : 0)) << step_log2; }
 };
 
-// In what steps they are: those in which they are loaded; or finer ones, so that a group's tiles end
-// together, whose workers go on together then and find each other's rows of A in the cache. Of
+// In what steps they are: those in which they are loaded; or finer ones, so that a group's tiles
+// end together, whose workers go on together then and find each other's rows of A in the cache. Of
 // the last box that such a tile loads, some belongs to the next.
 struct ColumnSteps {
   std::int16_t load_log2 = 0;

@@ -236,8 +236,8 @@ struct BoxLines {
 };
 
 // Fills the boxes one after another, each when its buffer is free or full of C of before, and sends
-// it off. `fill` gets the buffer, the box's sums, what scales them and their first column. `tile` is
-// the calling warp's; where a warpgroup fills a box together, `boxes` are the warpgroup's.
+// it off. `fill` gets the buffer, the box's sums, what scales them and their first column. `tile`
+// is the calling warp's; where a warpgroup fills a box together, `boxes` are the warpgroup's.
 template <int kAtOnce, bool kOfColumns, Sm90Config kConfig, StoreBox kBox, class Fill>
 __device__ void send_boxes(float (&sums)[kConfig.sums_per_thread()], SumScale scale,
                            const float* staged, const BoxesOfTile<kConfig, kBox>& boxes,
