@@ -52,8 +52,10 @@ TEST(Story, TellsTheWorkedExample) {
 TEST(Story, TellsOfClaimedTiles) {
   Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
   problem.groups.resize(8, problem.groups.front());
-  const Story story = tell(make_plan(problem, machine_by_name("h200")));
-  ASSERT_EQ(story.plan.schedule.kind, ScheduleKind::hybrid);
+  PlanOptions options;
+  options.schedule = ScheduleKind::hybrid;
+  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
+  const Story story = tell(make_plan(problem, machine_by_name("h200"), options));
   EXPECT_EQ(story.facts.shared_tiles, 66 / 3);
   EXPECT_EQ(story.facts.most_peers, 3);
   const std::string text = story_text(story, {});

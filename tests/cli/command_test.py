@@ -28,7 +28,10 @@ class CommandTest(CommandCase):
 
     def test_plan_of_claimed_tiles(self):
         layer = ",".join(["1024x4096x14336"] * 8)
-        shown = self.tessera(f"plan --group {layer} --type bf16 --machine h200").stdout
+        layer_plan = self.tessera(f"plan --group {layer} --type bf16 --machine h200").stdout
+        self.assertIn("whoever is free takes the next tile\n", layer_plan)
+        shown = self.tessera(f"plan --group {layer} --type bf16 --machine h200 --schedule hybrid "
+                             "--kernel sm90_bf16_256x128x64_swapped_1x2").stdout
         for figure in ("hybrid, 66 workers, in pieces", "the last 22 come in 3 pieces each"):
             self.assertIn(figure, shown)
         self.assertNotIn("round robin", shown)
