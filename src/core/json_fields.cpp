@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tessera::json_fields {
 namespace {
@@ -11,6 +12,18 @@ constexpr std::string_view kRegenerate = "write the file again with this version
 // nlohmann's parser recurses nowhere, but its values' destructor and copies do; real documents are
 // five deep.
 constexpr int kMaxDepth = 32;
+
+struct NotFinite {
+  const char* name;
+  double value;
+};
+constexpr NotFinite kNotFinite[] = {{"nan", std::numeric_limits<double>::quiet_NaN()},
+                                    {"inf", std::numeric_limits<double>::infinity()},
+                                    {"-inf", -std::numeric_limits<double>::infinity()}};
+
+bool is_finite(const Json& field) {
+  return field.is_number() && std::isfinite(field.get<double>());
+}
 
 }  // namespace
 
@@ -51,6 +64,12 @@ Json parse(std::string_view text) {
 
 std::string dump(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Json number_to_json(double value) {
+  if (std::isnan(value)) return kNotFinite[0].name;
+  if (std::isinf(value)) return kNotFinite[value > 0 ? 1 : 2].name;
+  return value;
 }
 
 void check_header(const Json& document, std::string_view kind, std::int64_t version) {
@@ -108,16 +127,21 @@ bool Object::boolean(std::string_view name) {
 
 double Object::number(std::string_view name) {
   const Json& field = at(name);
-  if (!field.is_number() || !std::isfinite(field.get<double>())) {
-    fail(path_of(name), "be a finite number", describe(field), kRemedy);
+  for (const NotFinite& one : kNotFinite) {
+    if (field == one.name) return one.value;
+  }
+  if (!is_finite(field)) {
+    fail(path_of(name), "be a finite number, \"nan\", \"inf\" or \"-inf\"", describe(field),
+         kRemedy);
   }
   return field.get<double>();
 }
 
 double Object::quantity(std::string_view name) {
-  const double value = number(name);
-  if (value < 0) fail(path_of(name), "be at least 0", describe(at(name)), kRemedy);
-  return value;
+  const Json& field = at(name);
+  if (!is_finite(field)) fail(path_of(name), "be a finite number", describe(field), kRemedy);
+  if (field.get<double>() < 0) fail(path_of(name), "be at least 0", describe(field), kRemedy);
+  return field.get<double>();
 }
 
 std::int64_t Object::integer(std::string_view name, std::int64_t least, std::int64_t most) {

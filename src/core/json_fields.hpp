@@ -25,6 +25,10 @@ Json parse(std::string_view text);
 // Indented text. Bytes that are no UTF-8 become the replacement character.
 std::string dump(const Json& document);
 
+// A number that may be any: JSON has no words for those that are not finite, so they are the
+// strings "nan", "inf" and "-inf".
+Json number_to_json(double value);
+
 // Throws unless the document is a `kind` ("machine", "plan") of schema `version`.
 void check_header(const Json& document, std::string_view kind, std::int64_t version);
 
@@ -47,8 +51,9 @@ class Object {
 
   std::string text(std::string_view name);
   bool boolean(std::string_view name);
-  // Finite and at least 0, as all quantities here are, unless `any_sign`.
+  // Finite and at least 0, as all quantities here are.
   double quantity(std::string_view name);
+  // What number_to_json wrote.
   double number(std::string_view name);
   std::int64_t integer(std::string_view name, std::int64_t least, std::int64_t most);
   int small_integer(std::string_view name, int least, int most) {

@@ -46,8 +46,8 @@ Json problem_to_json(const Problem& problem) {
           {"a", layout_to_json(problem.a)},
           {"b", layout_to_json(problem.b)},
           {"c", layout_to_json(problem.c)},
-          {"alpha", problem.alpha},
-          {"beta", problem.beta},
+          {"alpha", json_fields::number_to_json(problem.alpha)},
+          {"beta", json_fields::number_to_json(problem.beta)},
           {"bias", name_of(problem.epilogue.bias)},
           {"activation", name_of(problem.epilogue.activation)}};
 }

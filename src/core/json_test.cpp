@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "tessera/error.hpp"
@@ -82,6 +83,26 @@ TEST(Json, PlansRoundTrip) {
   ASSERT_EQ(back.others.size(), 2U);
   EXPECT_FALSE(back.others[1].cost.has_value());
   EXPECT_EQ(back.others[1].rejection, plan.others[1].rejection);
+}
+
+TEST(Json, ScalarsMayBeAnyNumber) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Plan plan = some_plan();
+  plan.problem.alpha = std::numeric_limits<double>::quiet_NaN();
+  plan.problem.beta = -kInfinity;
+  const std::string text = to_json(plan);
+  EXPECT_EQ(text.find("null"), std::string::npos) << text;
+  EXPECT_TRUE(std::isnan(plan_from_json(text).problem.alpha));
+  EXPECT_EQ(plan_from_json(text).problem.beta, -kInfinity);
+  EXPECT_EQ(plan_from_json(replaced(text, "\"nan\"", "\"inf\"")).problem.alpha, kInfinity);
+  for (const char* other : {"null", "\"NaN\"", "\"1\"", "true"}) {
+    const std::string message = complaint(plan_from_json, replaced(text, "\"nan\"", other));
+    EXPECT_NE(message.find("plan.problem.alpha: must be a finite number, \"nan\""),
+              std::string::npos)
+        << message;
+  }
+  const std::string cost = replaced(text, "\"seconds\": 0.001", "\"seconds\": \"inf\"");
+  EXPECT_NE(complaint(plan_from_json, cost).find("plan.cost.seconds"), std::string::npos);
 }
 
 TEST(Json, ForeignSchemaNamesBothVersions) {

@@ -5,10 +5,21 @@ usage: command_test.py path/to/tessera
 """
 import json
 
-from command_case import CommandCase, main
+from command_case import CommandCase, main, read_npy
 
 
 class CommandTest(CommandCase):
+    def test_a_plan_with_any_scalars_can_be_read_and_run(self):
+        for scalar in ("nan", "inf", "-inf"):
+            text = self.tessera(f"plan 4x4x4 --alpha {scalar} --beta={scalar} --json").stdout
+            problem = json.loads(text, parse_constant=self.fail)["problem"]
+            self.assertEqual((problem["alpha"], problem["beta"]), (scalar, scalar))
+            (self.folder / "plan.json").write_text(text)
+            line = f"run 4x4x4 --alpha {scalar} --beta={scalar} --plan plan.json --out C.npy"
+            self.tessera(line)
+            for row in read_npy(self.folder / "C.npy"):
+                self.assertFalse(any(abs(value) < 1e30 for value in row), row)
+
     def test_plan_of_the_hybrid_example(self):
         shown = self.tessera("plan 1536x1792x6016 --tile 128x128x32 --workers 82 --schedule hybrid")
         for figure in ("12 x 14 = 168", "188", "86", "82", "16168", "197 each, 14 left over"):
