@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "core/catalogue.hpp"
 #include "core/tile_config.hpp"
@@ -88,11 +89,15 @@ void tell_cuts(Story& story, const TileProfile& profile, const IterationSpace& s
   schedules[3].two_tile = true;
   if (plan.schedule.kind == ScheduleKind::split_k) schedules[2] = plan.schedule;
 
-  const auto numbers = [&](const Schedule& schedule) {
+  // What makes a division of the work this one: its stream's tiles, and those in pieces.
+  using Numbers = std::tuple<std::int64_t, std::int64_t, std::int32_t>;
+  const auto numbers = [&](const Schedule& schedule) -> Numbers {
     const Partition partition = partition_of(plan, schedule, space);
-    return std::pair{partition.stream_tiles, partition.splits};
+    if (partition.splits == 1) return {partition.stream_tiles, 0, 1};
+    const std::int64_t in_pieces = space.tiles - partition.stream_tiles - partition.whole_tiles;
+    return {partition.stream_tiles, in_pieces, in_pieces > 0 ? partition.splits : 1};
   };
-  std::vector<std::pair<std::int64_t, std::int32_t>> seen;
+  std::vector<Numbers> seen;
   bool has_chosen = false;
   for (const Schedule& schedule : schedules) {
     const auto same = numbers(schedule);

@@ -84,6 +84,28 @@ TEST(Story, TellsOfClaimedPieces) {
   EXPECT_EQ(text.find("dealt out in turn"), std::string::npos) << text;
 }
 
+// All tiles in three pieces are another division than the last ones in as many.
+TEST(Story, TellsAHybridFromAllTilesInItsPieces) {
+  Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
+  problem.groups.resize(8, problem.groups.front());
+  PlanOptions options;
+  options.splits = 3;
+  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
+  const auto cuts = [&] {
+    std::vector<std::string> names;
+    const Story story = tell(make_plan(problem, machine_by_name("h200"), options));
+    for (const CutStory& cut : story.cuts) names.push_back(cut.name);
+    return names;
+  };
+  const std::vector<std::string> with_pieces = cuts();
+  EXPECT_EQ(std::ranges::count(with_pieces, "hybrid, in pieces"), 1);
+  EXPECT_EQ(with_pieces.size(), 4U);
+  // Two workers are too few for a tile in pieces: the hybrid is whole tiles by another name.
+  options.splits.reset();
+  options.workers = 2;
+  EXPECT_EQ(cuts().size(), 2U);
+}
+
 // 71 tiles for 66 workers: no full wave would be left to join the partial one.
 TEST(Story, NamesAHybridByWhatItCuts) {
   PlanOptions options;
