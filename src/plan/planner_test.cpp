@@ -15,6 +15,7 @@
 #include "plan/scratchpad.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition_of.hpp"
+#include "support/worked_examples.hpp"
 #include "tessera/error.hpp"
 #include "tessera/plan.hpp"
 
@@ -41,18 +42,10 @@ PlanOptions worked(ScheduleKind kind, int workers, bool two_tile = true) {
   return options;
 }
 
-struct WorkedExample {
-  std::int64_t k;
-  int workers;
-  bool two_tile;
-  std::int64_t stream_tiles, data_parallel_tiles, iterations_per_tile, stream_iterations,
-      per_worker, left_over;
-};
-
-class WorkedExamples : public testing::TestWithParam<WorkedExample> {};
+class WorkedExamples : public testing::TestWithParam<test::HybridExample> {};
 
 TEST_P(WorkedExamples, DecomposeAsPublished) {
-  const WorkedExample& example = GetParam();
+  const test::HybridExample& example = GetParam();
   for (const char* machine : {"zen4", "gpu-84sm", "h200"}) {
     const Plan plan = make_plan(
         dense_problem({1536, 1792, example.k}, gemm_types_for(ElementType::bf16)),
@@ -70,13 +63,7 @@ TEST_P(WorkedExamples, DecomposeAsPublished) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Hybrid, WorkedExamples,
-                         testing::Values(WorkedExample{32000, 84, true, 84, 84, 1000, 84000, 1000,
-                                                       0},
-                                         WorkedExample{6016, 82, true, 86, 82, 188, 16168, 197, 14},
-                                         WorkedExample{6016, 82, false, 4, 164, 188, 752, 9, 14},
-                                         WorkedExample{6016, 84, true, 84, 84, 188, 15792, 188, 0},
-                                         WorkedExample{6016, 84, false, 0, 168, 188, 0, 0, 0}));
+INSTANTIATE_TEST_SUITE_P(Hybrid, WorkedExamples, testing::ValuesIn(test::kHybridExamples));
 
 TEST(Planner, GroupedExampleGoesRoundRobinAcrossTheBoundary) {
   Problem problem = dense_problem({192, 320, 128});

@@ -85,7 +85,7 @@ ScheduleRows schedule_rows(const IterationSpace& space, const Partition& partiti
       at = placed.end;
       row.items.push_back(placed);
     }
-    if (row.items.size() == most_items) {
+    if (row.items.size() == most_items || partition.units_are_claimed) {
       // Whole tiles fill whatever is left: the stream region gives a worker few items.
       row.more_tiles = std::max<std::int64_t>(
           0, items.units_of(worker) - static_cast<std::int64_t>(row.items.size()));

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "schedule/partition_of.hpp"
 #include "schedule/simulator.hpp"
 #include "schedule/worker_items.hpp"
+#include "support/worked_examples.hpp"
 #include "tessera/problem.hpp"
 
 namespace tessera {
@@ -25,22 +27,10 @@ Schedule hybrid(int workers, bool two_tile) {
   return {.kind = ScheduleKind::hybrid, .workers = workers, .two_tile = two_tile};
 }
 
-struct HybridExample {
-  std::int64_t k;
-  int workers;
-  bool two_tile;
-  std::int64_t stream_tiles;
-  std::int64_t whole_tiles;
-  std::int64_t iterations_per_tile;
-  std::int64_t stream_iterations;
-  std::int64_t per_worker;
-  std::int64_t left_over;
-};
-
-class HybridExamples : public testing::TestWithParam<HybridExample> {};
+class HybridExamples : public testing::TestWithParam<test::HybridExample> {};
 
 TEST_P(HybridExamples, Decomposes1536x1792) {
-  const HybridExample& e = GetParam();
+  const test::HybridExample& e = GetParam();
   const std::vector<GemmShape> groups = {{1536, 1792, e.k}};
   const HostIterationSpace line(groups, kTile);
   const Partition partition = make_partition(hybrid(e.workers, e.two_tile), line);
@@ -49,19 +39,13 @@ TEST_P(HybridExamples, Decomposes1536x1792) {
   EXPECT_EQ(line.space().groups[0].grid_n, 14);
   EXPECT_EQ(line.space().groups[0].iterations, e.iterations_per_tile);
   EXPECT_EQ(partition.stream_tiles, e.stream_tiles);
-  EXPECT_EQ(line.space().tiles - partition.stream_tiles, e.whole_tiles);
+  EXPECT_EQ(line.space().tiles - partition.stream_tiles, e.data_parallel_tiles);
   EXPECT_EQ(partition.stream_iterations, e.stream_iterations);
   EXPECT_EQ(partition.stream_iterations / e.workers, e.per_worker);
   EXPECT_EQ(partition.stream_iterations % e.workers, e.left_over);
 }
 
-INSTANTIATE_TEST_SUITE_P(WorkedExamples, HybridExamples,
-                         testing::Values(HybridExample{32000, 84, true, 84, 84, 1000, 84000, 1000,
-                                                       0},
-                                         HybridExample{6016, 82, true, 86, 82, 188, 16168, 197, 14},
-                                         HybridExample{6016, 82, false, 4, 164, 188, 752, 9, 14},
-                                         HybridExample{6016, 84, true, 84, 84, 188, 15792, 188, 0},
-                                         HybridExample{6016, 84, false, 0, 168, 188, 0, 0, 0}));
+INSTANTIATE_TEST_SUITE_P(WorkedExamples, HybridExamples, testing::ValuesIn(test::kHybridExamples));
 
 TEST(Partition, DealsAGroupRoundRobinAcrossItsBoundary) {
   const std::vector<GemmShape> groups = {{192, 320, 128}, {256, 448, 192}};
@@ -228,6 +212,21 @@ TEST(WorkersItems, GoToWhoIsFree) {
     ++workers[iterations];
   }
   EXPECT_EQ(workers, (std::map<std::int64_t, int>{{16, 116}, {20, 8}, {24, 8}}));
+}
+
+// More units than 32 bits count: as many as matter are dealt, and all are counted.
+TEST(WorkersItems, CountMoreUnitsThanAreDealt) {
+  const std::vector<GemmShape> groups(128, {1'000'000, 1'000'000, 4});
+  const HostIterationSpace line(groups, {.block_m = 128, .block_n = 128, .block_k = 4});
+  const Partition partition =
+      partition_of({.kind = ScheduleKind::data_parallel, .workers = 132}, line, true);
+  const std::int64_t units = claimed_units(partition, line.space().tiles);
+  ASSERT_GT(units, std::numeric_limits<std::int32_t>::max());
+  const WorkerItems items(line, partition);
+  std::int64_t counted = 0;
+  for (std::int32_t worker = 0; worker < 132; ++worker) counted += items.units_of(worker);
+  EXPECT_EQ(counted, units);
+  EXPECT_EQ(items.of(131, 3).size(), 3U);
 }
 
 // A long tile and four short ones in two pieces each: whoever has a short piece takes the others.

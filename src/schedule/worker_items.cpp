@@ -1,10 +1,18 @@
 #include "schedule/worker_items.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <queue>
 #include <utility>
 
 namespace tessera {
+namespace {
+
+// Dealing takes time and memory for each unit. What comes behind these is counted as if it were
+// dealt by turns, and shown as no items; a traced launch keeps half as many.
+constexpr std::int64_t kMostDealt = std::int64_t{1} << 22;
+
+}  // namespace
 
 WorkItem claimed_item(const IterationSpace& space, const Partition& partition, std::int32_t unit) {
   if (unit < partition.whole_tiles) {
@@ -25,9 +33,10 @@ void WorkerItems::deal() {
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> free;
   for (std::int32_t worker = 0; worker < partition_.workers; ++worker) free.emplace(0, worker);
   claimed_.resize(static_cast<std::size_t>(partition_.workers));
-  const auto units = static_cast<std::int32_t>(claimed_units(partition_, space_.tiles));
+  const auto dealt =
+      static_cast<std::int32_t>(std::min(claimed_units(partition_, space_.tiles), kMostDealt));
   std::int64_t empty = 0;  // pieces in a row; behind one of each tile there are only more of them
-  for (std::int32_t unit = 0; unit < units && empty < space_.tiles; ++unit) {
+  for (std::int32_t unit = 0; unit < dealt && empty < space_.tiles; ++unit) {
     const WorkItem item = claimed_item(space_, partition_, unit);
     empty = item.peers == 0 ? empty + 1 : 0;
     if (item.peers == 0) continue;
@@ -55,9 +64,12 @@ std::vector<WorkItem> WorkerItems::of(std::int32_t worker, std::size_t most) con
 }
 
 std::int64_t WorkerItems::units_of(std::int32_t worker) const {
-  if (!claimed_.empty()) return std::ssize(claimed_[static_cast<std::size_t>(worker)]);
   const std::int64_t units = claimed_units(partition_, space_.tiles);
-  return worker < units ? (units - worker - 1) / partition_.workers + 1 : 0;
+  const auto share_of = [&](std::int64_t dealt) {
+    return worker < dealt ? (dealt - worker - 1) / partition_.workers + 1 : 0;
+  };
+  if (claimed_.empty()) return share_of(units);
+  return std::ssize(claimed_[static_cast<std::size_t>(worker)]) + share_of(units - kMostDealt);
 }
 
 }  // namespace tessera
