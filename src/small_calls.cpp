@@ -75,8 +75,7 @@ bool repeat(const SmallCall& call, double alpha, const Operands& operands, doubl
                         differ_in_addresses_alone(operands, call.like);
   if (!is_known || !are_addresses_right(call, operands)) return false;
   const bool is_plain = options.device == kHost && options.workspace == nullptr &&
-                        options.trace == nullptr && options.threads >= 0 &&
-                        options.threads <= kMostThreads;
+                        options.trace == nullptr && is_thread_count(options.threads);
   const bool one_thread = !call.may_use_threads || options.threads == 1;
   if (!is_plain || !one_thread || is_logged(LogTopic::dispatch)) return false;
   return cpu::multiply_directly(form, operands);

@@ -13,6 +13,11 @@ namespace tessera {
 // process, and for some ten thousands it overruns the caller's stack.
 inline constexpr int kMostThreads = 4096;
 
+// 0 asks for the machine's default.
+constexpr bool is_thread_count(int threads) {
+  return threads >= 0 && threads <= kMostThreads;
+}
+
 // The largest m, n and k: more than any memory holds, and few enough that a size times a small
 // number fits into 64 bits. Products of two sizes need not.
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;

@@ -60,7 +60,7 @@ const KernelCode& look_up_code(const Plan& plan) {
 }
 
 void check_threads(int wanted) {
-  if (wanted >= 0 && wanted <= kMostThreads) return;
+  if (is_thread_count(wanted)) return;
   throw Error(ErrorCode::invalid_argument, "threads",
               "be from 0 to " + std::to_string(kMostThreads), std::to_string(wanted),
               "pass 0 for the machine's default");
