@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -14,17 +13,12 @@
 #include <thread>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "cpu/nearest_cache.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::vector<int> allowed_cpus() {
   cpu_set_t set;

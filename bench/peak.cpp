@@ -5,19 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "bench/limits.hpp"
 
 namespace tessera::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Fourteen accumulators: enough for a latency of six cycles at two instructions a cycle. The loop
 // is written in assembly so that no compiler removes it and no compiler flag is needed.

@@ -9,10 +9,10 @@
 
 #include <sys/resource.h>
 
+#include "bench/clock.hpp"
+
 namespace tessera::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A sample shorter than this feels the clock and the timer interrupt.
 constexpr double kSampleSeconds = 2e-3;
@@ -34,9 +34,9 @@ constexpr double kRetakeBelow = 20e-3;
 constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
 
 double seconds_of(const std::function<void()>& call, int calls) {
-  const Clock::time_point start = Clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return bench::seconds_of([&] {
+    for (int i = 0; i < calls; ++i) call();
+  });
 }
 
 // How often another process has taken a core from this one.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "bench/clock.hpp"
 #include "cli/cuda_device.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
@@ -33,21 +33,17 @@ Timing execute_on_cpu(const ExecutionOptions& options, const Plan& plan, Workloa
     double spent = 0;
     while (timing.repeats < repeats && (options.repeat > 0 || spent < kPatienceSeconds)) {
       for (Product& product : workload.products) product.restore_c();
-      const auto start = std::chrono::steady_clock::now();
-      run(plan, operands, run_options);
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      timing.seconds =
-          timing.repeats == 0 ? taken.count() : std::min(timing.seconds, taken.count());
-      spent += taken.count();
+      const double taken = bench::seconds_of([&] { run(plan, operands, run_options); });
+      timing.seconds = timing.repeats == 0 ? taken : std::min(timing.seconds, taken);
+      spent += taken;
       ++timing.repeats;
     }
   };
   // How far a product has come cannot be asked, so the bar goes by the prediction.
   Progress progress("multiplying, as predicted", plan.cost.seconds * repeats, "s");
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = bench::Clock::now();
   call_interruptibly(work, [&] {
-    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - start;
-    progress.at(std::min(gone.count(), 0.99 * plan.cost.seconds * repeats));
+    progress.at(std::min(bench::seconds_since(start), 0.99 * plan.cost.seconds * repeats));
   });
   return timing;
 }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
 
+#include "bench/clock.hpp"
 #include "cli/interrupt.hpp"
 #include "report/text.hpp"
 #include "tessera/tessera.hpp"
@@ -89,11 +89,9 @@ class CpuDevice : public LimitDevice {
     double spent = 0;
     for (int i = 0; i < repeats && (i == 0 || spent < kPatienceSeconds); ++i) {
       throw_if_interrupted();
-      const auto start = std::chrono::steady_clock::now();
-      run(plan, operands, {.threads = threads_});
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      best = std::min(best, taken.count());
-      spent += taken.count();
+      const double taken = bench::seconds_of([&] { run(plan, operands, {.threads = threads_}); });
+      best = std::min(best, taken);
+      spent += taken;
     }
     return best;
   }

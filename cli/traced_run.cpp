@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "cli/cuda_device.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/matrix.hpp"
@@ -41,9 +41,7 @@ std::vector<Buffers> random_buffers(const Problem& problem, std::uint64_t seed) 
 
 double timed_run(const Plan& plan, const std::vector<Operands>& operands,
                  const RunOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  run(plan, operands, options);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return bench::seconds_of([&] { run(plan, operands, options); });
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "bench/cuda/benchmark.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
 
+#include "bench/clock.hpp"
 #include "bench/cuda/cublaslt.hpp"
 #include "bench/cuda/operands.hpp"
 #include "cuda/check.hpp"
@@ -24,13 +24,6 @@ constexpr std::size_t kFinalists = 4;  // each of another kernel
 
 double median_of(std::vector<double> values) {
   return summarize(std::move(values)).median;
-}
-
-template <class Call>
-double host_seconds(Call call) {
-  const auto start = std::chrono::steady_clock::now();
-  call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // The options that make a candidate of the planner a plan.
@@ -209,8 +202,7 @@ CudaCaseResult CudaBenchmark::measure(const Case& what) {
   result.plan = make_plan(problem, state.machine, state.options.plan);
   std::vector<double> planning;
   for (int i = 0; i < 5; ++i) {
-    planning.push_back(
-        host_seconds([&] { make_plan(problem, state.machine, state.options.plan); }));
+    planning.push_back(seconds_of([&] { make_plan(problem, state.machine, state.options.plan); }));
   }
   result.planning_seconds = median_of(planning);
 
@@ -225,7 +217,7 @@ CudaCaseResult CudaBenchmark::measure(const Case& what) {
   const cudaStream_t stream = state.stopwatch.stream();
   const auto until_return = [&](auto call) {
     std::vector<double> seconds;
-    for (int i = 0; i < 20; ++i) seconds.push_back(host_seconds(call));
+    for (int i = 0; i < 20; ++i) seconds.push_back(seconds_of(call));
     cuda::check(cudaStreamSynchronize(stream), "timing the host");
     return median_of(seconds);
   };
