@@ -2,6 +2,8 @@
 // are likely, and handed to the CUDA backend unread. ragged.hpp is for the CPU.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "cuda/device_groups.hpp"
@@ -9,6 +11,9 @@
 #include "tessera/grouped.hpp"
 
 namespace tessera {
+
+// Sizes without a bound end where coordinates of tiles do.
+inline constexpr std::int64_t kLargestSide = std::numeric_limits<std::int32_t>::max();
 
 struct DeviceProducts {
   cuda::DeviceGroups groups;
