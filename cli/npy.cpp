@@ -4,15 +4,14 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "cli/interrupt.hpp"
 #include "cli/npy_format.hpp"
+#include "cli/npy_header.hpp"
 #include "tessera/error.hpp"
 
 static_assert(std::endian::native == std::endian::little, "files are stored as memory is laid out");
@@ -25,141 +24,7 @@ constexpr std::size_t kMaxHeader = 10000;
 // A file of empty matrices could promise any number of them.
 constexpr std::int64_t kMaxStack = std::int64_t{1} << 20;
 
-struct Header {
-  std::string descr;
-  bool fortran_order = false;
-  std::vector<std::int64_t> shape;
-};
-
-class Complaint {
- public:
-  explicit Complaint(const std::string& name) : name_(name) {}
-
-  [[noreturn]] void operator()(const std::string& requirement, const std::string& given,
-                               const std::string& remedy) const {
-    throw Error(ErrorCode::io, "file '" + name_ + "'", requirement, given, remedy);
-  }
-  [[noreturn]] void foreign(const std::string& given) const {
-    (*this)("be a NumPy .npy file", given, "store the matrix with numpy.save");
-  }
-
- private:
-  const std::string& name_;
-};
-
-// What came from a file, fit for a terminal.
-std::string printable(std::string_view text) {
-  std::string shown;
-  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c <= '~' ? c : '?';
-  return "'" + shown + (text.size() > 40 ? "...'" : "'");
-}
-
-// The header is a Python dictionary literal; this reads the part of that language that numpy.save
-// writes: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-class HeaderParser {
- public:
-  HeaderParser(std::string_view text, const Complaint& complain)
-      : text_(text), complain_(complain) {}
-
-  Header parse() {
-    std::optional<std::string> descr;
-    std::optional<bool> fortran_order;
-    std::optional<std::vector<std::int64_t>> shape;
-    expect('{');
-    while (!accept('}')) {
-      const std::string key = quoted();
-      expect(':');
-      if (key == "descr" && !descr) {
-        descr = quoted();
-      } else if (key == "fortran_order" && !fortran_order) {
-        fortran_order = boolean();
-      } else if (key == "shape" && !shape) {
-        shape = tuple();
-      } else {
-        complain_.foreign("a header with the entry " + printable(key));
-      }
-      if (!accept(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skip_blanks();
-    if (!text_.empty()) complain_.foreign("a header followed by " + printable(text_));
-    if (!descr || !fortran_order || !shape) {
-      complain_.foreign("a header without descr, fortran_order or shape");
-    }
-    return {*descr, *fortran_order, *shape};
-  }
-
- private:
-  void skip_blanks() {
-    const std::size_t used = text_.find_first_not_of(" \t\r\n");
-    text_.remove_prefix(used == std::string_view::npos ? text_.size() : used);
-  }
-
-  bool accept(char c) {
-    skip_blanks();
-    if (text_.empty() || text_.front() != c) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-
-  void expect(char c) {
-    if (!accept(c)) {
-      complain_.foreign(fmt::format("a header with {} where '{}' belongs", printable(text_), c));
-    }
-  }
-
-  std::string quoted() {
-    skip_blanks();
-    const char quote = text_.empty() ? '\0' : text_.front();
-    const std::size_t end =
-        quote == '\'' || quote == '"' ? text_.find(quote, 1) : std::string_view::npos;
-    if (end == std::string_view::npos) {
-      complain_.foreign("a header with " + printable(text_) + " where a plain name belongs");
-    }
-    std::string inside(text_.substr(1, end - 1));
-    text_.remove_prefix(end + 1);
-    return inside;
-  }
-
-  bool boolean() {
-    skip_blanks();
-    for (const auto& [word, value] :
-         {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
-      if (text_.starts_with(word)) {
-        text_.remove_prefix(word.size());
-        return value;
-      }
-    }
-    complain_.foreign("a header with " + printable(text_) + " where True or False belongs");
-  }
-
-  std::vector<std::int64_t> tuple() {
-    std::vector<std::int64_t> values;
-    expect('(');
-    while (!accept(')')) {
-      skip_blanks();
-      std::int64_t value = -1;
-      const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-      if (error != std::errc() || value < 0) {
-        complain_.foreign("a header with the size " + printable(text_));
-      }
-      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      values.push_back(value);
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
-    }
-    return values;
-  }
-
-  std::string_view text_;
-  const Complaint& complain_;
-};
-
-ElementType stored_type(const std::string& descr, Uint16 uint16, const Complaint& complain) {
+ElementType stored_type(const std::string& descr, Uint16 uint16, const NpyComplaint& complain) {
   const std::string_view known =
       "float16, float32, float64, int8, uint8, int32, or bfloat16 as uint16";
   if (descr.size() == 3 && descr[0] == '>' && descr[2] != '1') {
@@ -193,7 +58,7 @@ class Reader {
   }
 
   Matrix matrix(Uint16 uint16) {
-    const Header header = read_header();
+    const NpyHeader header = read_header();
     if (header.shape.size() != 2) {
       complain_("hold a matrix, an array of two dimensions", dimensions_of(header),
                 "reshape it, a vector to (1, n) or (n, 1)");
@@ -202,7 +67,7 @@ class Reader {
   }
 
   MatrixStack stack(Uint16 uint16) {
-    const Header header = read_header();
+    const NpyHeader header = read_header();
     const std::size_t dimensions = header.shape.size();
     if (dimensions != 2 && dimensions != 3) {
       complain_("hold a matrix or a batch of them, an array of two or three dimensions",
@@ -230,7 +95,7 @@ class Reader {
   }
 
   NpyVector vector(Uint16 uint16) {
-    const Header header = read_header();
+    const NpyHeader header = read_header();
     const std::vector<std::int64_t>& shape = header.shape;
     const bool is_vector =
         shape.size() == 1 || (shape.size() == 2 && (shape[0] == 1 || shape[1] == 1));
@@ -243,12 +108,12 @@ class Reader {
   }
 
  private:
-  static std::string dimensions_of(const Header& header) {
+  static std::string dimensions_of(const NpyHeader& header) {
     return fmt::format("{} dimensions", header.shape.size());
   }
 
   // The elements as a matrix with the last dimension along its rows.
-  Matrix data(const Header& header, Uint16 uint16) {
+  Matrix data(const NpyHeader& header, Uint16 uint16) {
     const ElementType type = stored_type(header.descr, uint16, complain_);
     const std::int64_t cols = header.shape.back();
     std::int64_t rows = 1;
@@ -283,7 +148,7 @@ class Reader {
     remaining_ -= count;
   }
 
-  Header read_header() {
+  NpyHeader read_header() {
     std::array<unsigned char, 8> start{};
     if (remaining_ < start.size()) complain_.foreign(fmt::format("a file of {} bytes", remaining_));
     take(reinterpret_cast<char*>(start.data()), start.size());
@@ -305,11 +170,11 @@ class Reader {
     }
     std::string text(size, '\0');
     take(text.data(), size);
-    return HeaderParser(text, complain_).parse();
+    return parse_npy_header(text, complain_);
   }
 
   std::istream& in_;
-  Complaint complain_;
+  NpyComplaint complain_;
   std::uint64_t remaining_ = 0;
 };
 
@@ -317,7 +182,7 @@ std::ifstream open_npy(const std::filesystem::path& path) {
   const std::string name = path.string();
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  const Complaint complain(name);
+  const NpyComplaint complain(name);
   if (status.type() != std::filesystem::file_type::regular) {
     complain("be an existing file", error ? error.message() : "something that is no ordinary file",
              "check the path");
