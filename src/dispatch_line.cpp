@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/invalid_argument.hpp"
 #include "core/tile_config.hpp"
 
 namespace tessera {
@@ -25,12 +26,6 @@ std::string shapes_text(const Problem& problem) {
     return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   };
   return shapes + ", largest " + text(std::ranges::max(problem.groups, {}, work));
-}
-
-std::string types_text(const GemmTypes& types) {
-  std::string a(name_of(types.a));
-  if (types.a == types.b && types.b == types.c) return a;
-  return a + "·" + std::string(name_of(types.b)) + "→" + std::string(name_of(types.c));
 }
 
 std::string schedule_text(const Schedule& schedule) {

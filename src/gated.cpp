@@ -12,7 +12,7 @@
 
 #include "backend.hpp"
 #include "core/invalid_argument.hpp"
-#include "core/validate.hpp"
+#include "core/view_rules.hpp"
 #include "cpu/combine.hpp"
 #include "cpu/workspace.hpp"
 #include "gated_device.hpp"

@@ -7,6 +7,7 @@
 
 #include "core/invalid_argument.hpp"
 #include "core/validate.hpp"
+#include "core/view_rules.hpp"
 #include "ragged_sizes.hpp"
 #include "ragged_views.hpp"
 #include "tessera/error.hpp"

@@ -1,4 +1,4 @@
-// What a refused argument's message is made of.
+// What a refused argument's message is made of; the log's lines name types like this, too.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,13 @@ inline std::string shape_text(std::int64_t rows, std::int64_t cols) {
 // m×n×k
 inline std::string shape_text(const GemmShape& shape) {
   return shape_text(shape.m, shape.n) + "×" + std::to_string(shape.k);
+}
+
+// "f32·f64→f32"; one name where all three agree.
+inline std::string types_text(const GemmTypes& types) {
+  const std::string a(name_of(types.a));
+  if (types.a == types.b && types.b == types.c) return a;
+  return a + "·" + std::string(name_of(types.b)) + "→" + std::string(name_of(types.c));
 }
 
 }  // namespace tessera

@@ -25,13 +25,6 @@ inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 // Sizes, types and epilogue of a Problem. (describe, in the public API, checks operands too.)
 void check_problem(const Problem& problem);
 
-// What holds for a matrix of which each product has some rows or columns, and for one matrix per
-// product: sizes, strides and address, and no place in it so far away that a distance overflows.
-// Memory may be missing, as products without a part in it need none.
-void check_divided(const char* argument, const ConstMatrixView& view);
-void check_repeated(const char* argument, const ConstMatrixView& first, std::int64_t groups,
-                    std::int64_t group_stride);
-
 // What one product's operands pose: its part of a Problem, without the memory that one takes.
 struct CheckedGroup {
   GemmShape shape;
