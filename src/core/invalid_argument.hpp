@@ -25,7 +25,7 @@ inline std::string shape_text(const GemmShape& shape) {
 
 // "f32·f64→f32"; one name where all three agree.
 inline std::string types_text(const GemmTypes& types) {
-  const std::string a(name_of(types.a));
+  std::string a(name_of(types.a));
   if (types.a == types.b && types.b == types.c) return a;
   return a + "·" + std::string(name_of(types.b)) + "→" + std::string(name_of(types.c));
 }
