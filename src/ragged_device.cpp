@@ -122,7 +122,7 @@ Door open(const PointerArray& array, BiasAxis) {
   GroupSizes& sizes = door.groups.sizes;
   sizes = view_sizes(array);
   for (std::int64_t* bound : {&sizes.bound_m, &sizes.bound_n, &sizes.bound_k}) {
-    *bound = std::min(*bound, kMostTmaSide);
+    *bound = std::min(*bound, kLargestSide);
   }
   door.groups.a = rule_of_pointers(array.a, array.types.a, array.lda, array.a_major);
   door.groups.b = rule_of_pointers(array.b, array.types.b, array.ldb, array.b_major);

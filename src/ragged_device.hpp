@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 
+#include "core/catalogue.hpp"
 #include "cuda/device_groups.hpp"
 #include "cuda/run.hpp"
 #include "tessera/grouped.hpp"
@@ -13,7 +13,7 @@
 namespace tessera {
 
 // Sizes without a bound end where coordinates of tiles do.
-inline constexpr std::int64_t kLargestSide = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::int64_t kLargestSide = kMostTmaSide;
 
 struct DeviceProducts {
   cuda::DeviceGroups groups;
