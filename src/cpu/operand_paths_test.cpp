@@ -43,7 +43,7 @@ TEST_P(Kernels, DotProductsOfEverySize) {
   }
 }
 
-// Blocks of k so deep that C is fetched before it is needed (microkernel.hpp), and their
+// Blocks of k so deep that C is fetched before it is needed (register_tile.hpp), and their
 // remainders; with k = 4096, rows of A that would drive each other out of the nearest cache, and
 // are copied or taken a few at a time (blocking.cpp).
 TEST_P(Kernels, DeepBlocks) {

@@ -1,5 +1,5 @@
 // The microkernel of small products, whose operands are read where they lie and stay in the nearest
-// caches (direct.hpp). Against microkernel.hpp it saves what a short k does not pay for: rows are
+// caches (direct.hpp). Against register_tile.hpp it saves what a short k does not pay for: rows are
 // dealt to register tiles evenly, so that no tile has too few sums to hide the arithmetic's
 // latency; a last vector that is at most half full is multiplied in a vector of half the width,
 // which takes half as long where the units are that narrow (Zen 4); k is unrolled; alpha = 1 costs

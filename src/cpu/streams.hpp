@@ -1,5 +1,5 @@
 // A large B in place for few rows of C: four rows of B side by side, as long streams, against up to
-// four rows of A. Narrow register tiles this shallow are over before microkernel.hpp has set one
+// four rows of A. Narrow register tiles this shallow are over before register_tile.hpp has set one
 // up; here a loop over columns is all there is, and what C's other rows need of B is still near.
 // A single row of C comes this way with every instruction set.
 // AVX2 on Zen 3, f32, n = k = 4096, 2026-11, GFLOP/s with this, with register tiles eight steps
