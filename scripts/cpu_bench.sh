@@ -8,7 +8,7 @@ if [ $# -ne 2 ]; then
   echo "usage: scripts/cpu_bench.sh NAME OUTPUT_FOLDER
   NAME of the machine stands first in the reports' names. Environment:
   TESSERA   the command (default build/release/cli/tessera)
-  OPENBLAS  a libopenblas.so to compare with (default: the system's)
+  OPENBLAS, ONEDNN, BLIS  a library to compare with (default: the system's)
   CORETYPE  whose kernels it takes on a processor with AVX-512 (default SkylakeX)
   EACH      seconds of timed work for each contender and product (default 0.03)
   ONLY      f64, f32, bf16, i8 or grouped" >&2
@@ -18,6 +18,8 @@ name=$1
 out=$2
 tessera=${TESSERA:-build/release/cli/tessera}
 openblas=openblas${OPENBLAS:+=$OPENBLAS}
+onednn=onednn${ONEDNN:+=$ONEDNN}
+blis=blis${BLIS:+=$BLIS}
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out"
 lists=$(mktemp -d)
@@ -27,7 +29,8 @@ grep -v '^4096,4096,4096,' "$root/bench/shapes/cpu.csv" > "$lists/most.csv"
 grep -E '^suite|v3 down, 8 local experts",.*,(1024|8192),|a3b down",.*,(1024|8192),' \
   "$root/bench/shapes/grouped.csv" > "$lists/experts.csv"
 # Debian's OpenBLAS takes AVX-512 processors newer than itself for AVX2 ones, and a machine's environment
-# may ask for those: it is not asked here.
+# may ask for those: it is not asked here. The kernels for Sapphire Rapids are SkylakeX's but where there
+# is AMX. BLIS 0.9.0 cannot be told: any BLIS_ARCH_TYPE ends it.
 unset OPENBLAS_CORETYPE
 if grep -qm1 avx512f /proc/cpuinfo; then export OPENBLAS_CORETYPE=${CORETYPE:-SkylakeX}; fi
 
@@ -42,8 +45,8 @@ record() {  # TYPE LIST PEERS REPORT
     [ "$threads" != "$(nproc)" ] || break
   done
 }
-record f32 cpu "onednn,$openblas,blis" f32
-record f64 "$lists/most.csv" "$openblas,blis" f64
-record bf16 "$lists/most.csv" onednn bf16
-record i8 "$lists/most.csv" onednn i8
-record f32 "$lists/experts.csv" "onednn,$openblas,blis" grouped_f32
+record f32 cpu "$onednn,$openblas,$blis" f32
+record f64 "$lists/most.csv" "$openblas,$blis" f64
+record bf16 "$lists/most.csv" "$onednn" bf16
+record i8 "$lists/most.csv" "$onednn" i8
+record f32 "$lists/experts.csv" "$onednn,$openblas,$blis" grouped_f32
