@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cpu/cache_line.hpp"
+#include "cpu/cpuid.hpp"
 #include "cpu/nearest_cache.hpp"
 
 namespace tessera::cpu {
@@ -50,11 +51,29 @@ std::int64_t second_level_cache(const Plan& plan) {
   return plan.machine.scratchpad_bytes > 0 ? plan.machine.scratchpad_bytes : kDefaultL2;
 }
 
+// Where two units do all vectors' work, as on Intel's processors, A's rows are packed for so many
+// columns: twelve rows that enter their next lines at once keep the multiply-adds waiting, and a
+// sign that is flipped in passing takes a multiply-add's place. Emerald Rapids, one thread,
+// 2026-11, GFLOP/s in place or copied, and packed: f32 512³ 150 and 159, 1024³ 146 and 157,
+// 384×384×3000 103 and 110, 1000×64×1000 138 and 98, f64 512³ 70 and 74, 1000×64×1000 71 and 63; i8
+// 512³ 465 and 663, 128³ 410 and 485, 1000×32×1000 482 and 452. Not measured with tile registers,
+// which read rows themselves.
+constexpr std::int64_t kColumnsWorthPacking = 256;
+constexpr std::int64_t kColumnsWorthFlipping = 64;
+
+bool packs_rows(const Product& product) {
+  static const bool has_two_units = !is_amd();
+  const KernelCode& code = *product.code;
+  if (!has_two_units || !(code.reads_in_place || code.interleaves)) return false;
+  const bool flips_signs = code.panel_extra_b > 0;
+  return product.block_cols() >= (flips_signs ? kColumnsWorthFlipping : kColumnsWorthPacking);
+}
+
 // Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
 // they are read in place, elsewhere copied.
 bool keeps_rows_of_a(const Product& product) {
   const KernelCode& code = *product.code;
-  if (!code.keeps_rows || product.a.col_stride != 1) return false;
+  if (!code.keeps_rows || product.a.col_stride != 1 || packs_rows(product)) return false;
   if (code.depth_step == 1) return true;
   const std::int64_t block = product.specs.a.block_cols;
   const bool is_one = product.depth() <= block;
