@@ -194,11 +194,11 @@ TESSERA_API void run_ragged(const Plan& plan, const RaggedProducts& products,
 // Bytes of RunOptions::workspace that run_ragged needs, whatever the sizes within the views.
 TESSERA_API std::size_t ragged_workspace_bytes(const Plan& plan, const RaggedProducts& products);
 
-// What the calls above found wrong with sizes in a CUDA device's memory, on the stream and with the
-// workspace of `options`, since this was last asked: throws Error(invalid_argument) that names the
-// group. The call that found it, and every replay of it, wrote nothing. Waits for the stream, which
-// must not be under capture. A graph's calls are asked about on the stream that they were captured
-// on, once the graph has run.
+// What ragged_gemm, run_ragged and gated_gemm found wrong with sizes in a CUDA device's memory, on
+// the stream and with the workspace of `options`, since this was last asked: throws
+// Error(invalid_argument) that names the group. The call that found it, and every replay of it,
+// wrote nothing. Waits for the stream, which must not be under capture. A graph's calls are asked
+// about on the stream that they were captured on, once the graph has run.
 TESSERA_API void check_sizes(const RunOptions& options);
 
 // The gated pair (SwiGLU with silu): C ← activation(A·B) ∘ (A·B_up), rounded to C once, for ragged

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/catalogue.hpp"
+#include "core/tile_config.hpp"
 #include "cuda/check.hpp"
 #include "cuda/launch_general.hpp"
 #include "cuda/launch_ragged.hpp"
@@ -18,17 +20,25 @@
 namespace tessera::cuda {
 namespace {
 
+// A plan may come from a text, and what is compiled goes by the kernel's tile alone.
+void check_general_plan(const Plan& plan) {
+  const KernelEntry& entry = *find_kernel(plan.kernel);
+  const GemmTypes& types = plan.problem.types;
+  const bool fits =
+      entry.a == types.a && entry.b == types.b && entry.tile.block_m == plan.tile.block_m &&
+      entry.tile.block_n == plan.tile.block_n && entry.tile.block_k == plan.tile.block_k;
+  if (fits) return;
+  throw Error(ErrorCode::invalid_argument, "plan", "have the types and the tile of its kernel",
+              std::string(name_of(types.a)) + " and " + to_text(plan.tile) + " with " + plan.kernel,
+              "plan with this version of the library");
+}
+
 // nullptr where the plan's kernel is one of the Hopper kernels.
 const CudaKernel* general_kernel_of(const Plan& plan) {
   const auto found = std::ranges::find(general_kernels(), plan.kernel, &CudaKernel::name);
-  return found == general_kernels().end() ? nullptr : &*found;
-}
-
-// Where faults on the options' stream are kept.
-std::vector<std::byte*> workspaces_of(const RunOptions& options) {
-  if (options.workspace == nullptr) return library_workspaces(stream_of(options));
-  if (options.workspace_size < WorkspaceLayout::kCounterBytes) return {};
-  return {static_cast<std::byte*>(options.workspace)};
+  if (found == general_kernels().end()) return nullptr;
+  check_general_plan(plan);
+  return &*found;
 }
 
 }  // namespace
@@ -75,8 +85,14 @@ DeviceFault take_fault(const RunOptions& options) {
                 "not be captured while sizes are asked for", "a stream that is",
                 "ask after the graph has run");
   }
-  const auto turn = take_turn(options);
-  const std::vector<std::byte*> workspaces = workspaces_of(options);
+  // The library's as well where the caller has one: a gated pair uses no other.
+  RunOptions of_library = options;
+  of_library.workspace = nullptr;
+  const auto turn = take_turn(of_library);
+  std::vector<std::byte*> workspaces = library_workspaces(stream);
+  if (options.workspace != nullptr && options.workspace_size >= WorkspaceLayout::kCounterBytes) {
+    workspaces.push_back(static_cast<std::byte*>(options.workspace));
+  }
   std::vector<FoundFault> found(workspaces.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     check(cudaMemcpyAsync(&found[i], workspaces[i] + WorkspaceLayout::kFaultOffset,

@@ -7,6 +7,7 @@
 #include <barrier>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "cuda/hog.hpp"
@@ -257,6 +258,22 @@ TEST_F(LibraryWorkspace, WrongSizesInAGraphAreToldOf) {
   graph.replay(stream);
   EXPECT_NO_THROW(check_sizes(options));
   EXPECT_EQ(ragged.verdict(64), "");
+}
+
+// It takes no workspace of the caller's.
+TEST_F(LibraryWorkspace, WrongSizesOfAGatedPairAreToldOf) {
+  const Stream stream;
+  const GuardedWorkspace workspace(std::size_t{4} << 20);
+  RunOptions options = workspace.options(stream);
+  options.device = 0;
+  DeviceRagged ragged({.types = {ElementType::bf16, ElementType::bf16, ElementType::bf16},
+                       .shapes = {{20, 64, 64}, {30, 64, 64}, {50, 64, 64}}});
+  const auto rows = std::get<RaggedRows>(ragged.products());
+  ragged.set_numbers({0, 20, 10, 100}, stream);
+  gated_gemm(rows, rows.b, Activation::silu, options);
+  EXPECT_THROW(check_sizes(options), Error);
+  EXPECT_NO_THROW(check_sizes(options));
+  EXPECT_EQ(ragged.c().count_differences(ragged.c_before()), 0);
 }
 
 TEST_F(LibraryWorkspace, AskingForSizesSparesACapture) {
