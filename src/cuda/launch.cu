@@ -77,6 +77,21 @@ FixupSpace fixup_space(const WorkspaceLayout& layout, std::byte* workspace) {
           .counters_per_level = layout.counters_per_level};
 }
 
+ElementType bias_type_of(const Problem& problem, std::span<const Operands> groups) {
+  const ConstVectorView* first = nullptr;
+  for (std::size_t g = 0; problem.epilogue.bias != BiasAxis::none && g < groups.size(); ++g) {
+    const Operands& group = groups[g];
+    if (group.c.rows == 0 || group.c.cols == 0) continue;
+    if (first == nullptr) first = &group.bias;
+    if (group.bias.type == first->type) continue;
+    throw Error(
+        ErrorCode::unsupported, "bias of group " + std::to_string(g),
+        "be of the same type as the other groups' on a GPU, " + std::string(name_of(first->type)),
+        std::string(name_of(group.bias.type)), "convert the biases to one type");
+  }
+  return first == nullptr ? ElementType::f32 : first->type;
+}
+
 EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type) {
   return {.alpha = problem.alpha,
           .beta = problem.beta,

@@ -22,6 +22,9 @@ std::byte* workspace_for(const WorkspaceLayout& layout, const RunOptions& option
 // The fix-up's part of a workspace.
 FixupSpace fixup_space(const WorkspaceLayout& layout, std::byte* workspace);
 
+// The one type that all products' biases have. Throws Error(unsupported) where they differ.
+ElementType bias_type_of(const Problem& problem, std::span<const Operands> groups);
+
 // In the caller's orientation.
 EpilogueArguments epilogue_of(const Problem& problem, ElementType bias_type);
 

@@ -51,7 +51,7 @@ void run_general(const CudaKernel& kernel, const Plan& plan, std::span<const Ope
   arguments.group_count = space.group_count;
   arguments.tiles = space.tiles;
   arguments.iterations = space.iterations;
-  arguments.epilogue = epilogue_of(problem, groups[0].bias.type);
+  arguments.epilogue = epilogue_of(problem, bias_type_of(problem, groups));
 
   const WorkspaceLayout layout = workspace_of(plan, arguments.partition, space.tiles);
   std::byte* const workspace = workspace_for(layout, options);

@@ -180,7 +180,7 @@ void run_sm90(const Plan& plan, std::span<const Operands> groups, const RunOptio
   header.tiles = space.tiles;
   header.iterations = space.iterations;
   const bool store_by_tma = can_store_by_tma(problem, launch, products);
-  header.epilogue = epilogue_of(problem, products[0].bias.type);
+  header.epilogue = epilogue_of(problem, bias_type_of(problem, groups));
   header.epilogue.bias = turned(header.epilogue.bias, launch.transposed);
 
   fill_header(header, launch, layout, workspace);

@@ -166,6 +166,56 @@ TEST_F(Failure, OperandsThatDoNotFitThePlan) {
   expect_usable();
 }
 
+// As a text that was changed, or made by another version, may say.
+TEST_F(Failure, APlanThatDoesNotFitItsKernel) {
+  DeviceProduct product({.types = {}, .shape = {300, 300, 100}});
+  const Operands group = product.operands();
+  Plan plan = forced_plan(product.problem(), general_kernel(), {.workers = 4});
+  plan.tile.block_m = 256;
+  EXPECT_THROW(run(plan, {&group, 1}), Error);
+  plan = forced_plan(product.problem(), *find_kernel("sm80_general_f64_64x64x16"), {.workers = 4});
+  EXPECT_THROW(run(plan, {&group, 1}), Error);
+  check(cudaDeviceSynchronize());
+  EXPECT_EQ(product.c().count_differences(product.c_before()), 0) << "C was written";
+  expect_usable();
+}
+
+// A product without columns has no bias and so no say in what type biases have.
+TEST_F(Failure, BiasesOfAnotherTypeThanTheFirst) {
+  using enum ElementType;
+  const Epilogue with_bias{BiasAxis::column, Activation::none};
+  DeviceProduct product(
+      {.types = {bf16, bf16, bf16}, .shape = {200, 256, 128}, .epilogue = with_bias});
+  DeviceProduct other(
+      {.types = {bf16, bf16, bf16}, .shape = {100, 256, 128}, .epilogue = with_bias, .seed = 2});
+  const Operands empty{{nullptr, 5, 128, 128, 1, bf16},
+                       {nullptr, 128, 0, 1, 1, bf16},
+                       {nullptr, 5, 0, 1, 1, bf16},
+                       {}};
+  RunOptions options;
+  options.device = 0;
+  std::vector<Operands> groups{empty, product.operands(), other.operands()};
+  check(cudaDeviceSynchronize());
+  grouped_gemm(1, groups, 0, with_bias, options);
+  check(cudaDeviceSynchronize());
+  EXPECT_EQ(product.verdict(64), "");
+  EXPECT_EQ(other.verdict(64), "");
+
+  const DeviceBuffer wide(256 * sizeof(float));
+  check(cudaMemset(wide.data(), 0, wide.size()));
+  groups.back().bias = {wide.data(), 256, 1, f32};
+  product.reset_c();
+  try {
+    grouped_gemm(1, groups, 0, with_bias, options);
+    ADD_FAILURE() << "biases of two types were taken for one";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(error.what()).find("bias of group 2"), std::string::npos) << error.what();
+  }
+  check(cudaDeviceSynchronize());
+  EXPECT_EQ(product.c().count_differences(product.c_before()), 0) << "C was written";
+}
+
 TEST_F(Failure, LayoutThatTheKernelCannotRead) {
   const KernelEntry* const tma = [] {
     for (const KernelEntry& kernel : catalogue()) {
