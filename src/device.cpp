@@ -32,7 +32,13 @@ RunOptions Device::options(void* stream) const {
 }
 
 Workspace::Workspace(const Plan& plan, void* stream)
-    : size_(workspace_bytes(plan)), stream_(stream), kind_(plan.machine.kind) {
+    : Workspace(workspace_bytes(plan), plan.machine.kind, stream) {}
+
+Workspace::Workspace(const Plan& plan, const RaggedProducts& products, void* stream)
+    : Workspace(ragged_workspace_bytes(plan, products), plan.machine.kind, stream) {}
+
+Workspace::Workspace(std::size_t size, MachineKind kind, void* stream)
+    : size_(size), stream_(stream), kind_(kind) {
   if (size_ == 0) return;
   if (kind_ == MachineKind::gpu) {
     data_ = cuda::allocate(size_, stream_);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,33 @@ TEST(Workspace, ServesOneRunAfterAnother) {
     std::fill(c.begin(), c.end(), -1.0);
     run(plan, {&product, 1}, workspace.options());
     EXPECT_EQ(c, std::vector<double>(30 * 20, 300.0));
+  }
+}
+
+TEST(Workspace, HoldsWhateverSizesAreWithinTheViews) {
+  const std::vector<float> a(60 * 50, 2.0F);
+  const std::vector<float> b(3 * 50 * 20, 3.0F);
+  std::vector<float> c(60 * 20);
+  std::vector<std::int32_t> offsets = {0, 20, 40, 60};
+  const RaggedRows rows{row_major(a.data(), 60, 50),
+                        index_array(offsets),
+                        batch(b.data(), 3, 50, 20),
+                        row_major(c.data(), 60, 20),
+                        {}};
+  PlanOptions wanted;
+  wanted.schedule = ScheduleKind::split_k;
+  wanted.splits = 3;
+  wanted.tile = TileConfig{.block_m = 16, .block_n = 16, .block_k = 8};
+  const Plan plan = make_ragged_plan(rows, 1, 0, {}, host_machine(), wanted);
+  const Workspace workspace(plan, rows);
+  EXPECT_EQ(workspace.size(), ragged_workspace_bytes(plan, rows));
+  EXPECT_GT(workspace.size(), 0U);
+  for (const std::vector<std::int32_t>& sizes :
+       {std::vector<std::int32_t>{0, 60, 60, 60}, {0, 1, 2, 60}}) {
+    offsets = sizes;
+    std::fill(c.begin(), c.end(), -1.0F);
+    run_ragged(plan, rows, workspace.options());
+    EXPECT_EQ(c, std::vector<float>(60 * 20, 300.0F));
   }
 }
 

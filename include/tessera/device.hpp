@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "tessera/export.hpp"
+#include "tessera/grouped.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/plan.hpp"
 #include "tessera/tessera.hpp"
@@ -38,10 +39,13 @@ class TESSERA_API Device {
 };
 
 // Memory for runs of a plan that follow one another: on the host, or for a GPU's plan on the
-// current device, allocated and freed in the order of `stream`.
+// current device, allocated and freed in the order of `stream`, which has to live longer. A graph
+// that was captured with it must not run after it is gone.
 class TESSERA_API Workspace {
  public:
   explicit Workspace(const Plan& plan, void* stream = nullptr);
+  // For run_ragged on these views, whatever the sizes.
+  Workspace(const Plan& plan, const RaggedProducts& products, void* stream = nullptr);
   ~Workspace();
   Workspace(Workspace&& other) noexcept;
   Workspace& operator=(Workspace&& other) noexcept;
@@ -53,6 +57,8 @@ class TESSERA_API Workspace {
   RunOptions options() const;
 
  private:
+  Workspace(std::size_t size, MachineKind kind, void* stream);
+
   void* data_ = nullptr;
   std::size_t size_ = 0;
   void* stream_ = nullptr;
