@@ -143,6 +143,9 @@ class _Torch(Framework):
     def readable(self, array: Any, argument: str) -> Any:
         if array.requires_grad:
             _refuse_gradient()
+        if array.is_neg():
+            # A view, as of the imaginary part of a conjugate, whose memory has the other sign.
+            array = array.resolve_neg()
         strides = array.stride()
         if 0 in strides and array.numel() > 0:
             array = array.contiguous()
@@ -150,6 +153,11 @@ class _Torch(Framework):
         return _torch_memory(array, strides, argument)
 
     def writable(self, array: Any) -> Any:
+        if array.is_neg():
+            raise InvalidArgumentError(
+                "out: must be what its memory holds; given a view of the other sign; "
+                "pass a tensor of its own"
+            )
         return _torch_memory(array, array.stride(), "out")
 
     def empty(self, shape: tuple[int, ...], type_name: str, like: Any) -> Any:

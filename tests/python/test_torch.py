@@ -219,6 +219,16 @@ def test_wrong_sizes_can_be_asked_for(device):
     tessera.check_sizes(a)
 
 
+def test_views_of_the_other_sign(device):
+    """torch negates such a view's memory when it is read."""
+    z = torch.complex(normal(6, 5, device=device), normal(6, 5, device=device))
+    a, b = z.conj().imag, normal(5, 4, device=device)
+    assert a.is_neg()
+    torch.testing.assert_close(tessera.gemm(a, b), a.clone() @ b)
+    with pytest.raises(tessera.InvalidArgumentError, match="out"):
+        tessera.gemm(b.mT.contiguous(), b, out=torch.zeros_like(z[:4, :4]).conj().imag)
+
+
 def test_compiles_without_graph_breaks(device):
     def layer(x, w, bias):
         return tessera.torch.gemm(torch.relu(x), w, bias, "gelu_tanh") * 2
@@ -245,3 +255,22 @@ def test_cuda_graphs(device):
     a.copy_(torch.eye(512))
     graph.replay()
     torch.testing.assert_close(c, a)
+
+
+def test_a_capture_needs_no_run_on_its_stream(device):
+    """torch captures on a stream of its own, on which nothing has run."""
+    if device == "cpu":
+        pytest.skip("the CPU has no CUDA graphs")
+    a, b = normal(300, 64, device=device, dtype=torch.bfloat16), normal(
+        4, 64, 96, device=device, dtype=torch.bfloat16
+    )
+    last = ends(100, 0, 150, 50).to(device)
+    want = tessera.torch.grouped_gemm(a, b, last)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        got = tessera.torch.grouped_gemm(a, b, last)
+    for _ in range(3):
+        got.zero_()
+        graph.replay()
+        torch.testing.assert_close(got, want, rtol=0, atol=0)
