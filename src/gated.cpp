@@ -187,13 +187,6 @@ void check_batch(const ConstBatchView& up, std::int64_t groups) {
   check_repeated("up", first_matrix_of(up), up.groups, up.group_stride);
 }
 
-ConstBatchView batch_of_one(const ConstMatrixView& view) {
-  return {view.data, 1, view.rows, view.cols, 0, view.row_stride, view.col_stride, view.type};
-}
-BatchView batch_of_one(const MatrixView& view) {
-  return {view.data, 1, view.rows, view.cols, 0, view.row_stride, view.col_stride, view.type};
-}
-
 }  // namespace
 
 void gated_gemm(const RaggedProducts& products, const ConstBatchView& up, Activation activation,

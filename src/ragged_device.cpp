@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "batch_overlap.hpp"
 #include "core/catalogue.hpp"
 #include "core/invalid_argument.hpp"
 #include "ragged.hpp"
@@ -137,6 +138,32 @@ Door open(const StridedBatch&, BiasAxis) {
               "call grouped_gemm");
 }
 
+// Of all groups, where `samples` show the first ones'. What is not read may lie anywhere.
+template <class Products>
+void check_apart(const Products& products, bool multiplies, bool has_bias) {
+  const auto batch_of = []<class View>(const View& view) -> ConstBatchView {
+    if constexpr (requires { view.groups; }) {
+      return view;
+    } else {
+      return batch_of_one(view);
+    }
+  };
+  std::vector<NamedBatch> batches = {{batch_of(products.c), "C", true}};
+  if (multiplies) {
+    batches.push_back({batch_of(products.a), "A"});
+    batches.push_back({batch_of(products.b), "B"});
+  }
+  if (has_bias) {
+    const ConstMatrixView& bias = products.bias;
+    batches.push_back(
+        {{bias.data, bias.rows, 1, bias.cols, bias.row_stride, 1, bias.col_stride, bias.type},
+         "bias"});
+  }
+  check_batches_apart(batches);
+}
+// Of these only the device knows where they lie.
+void check_apart(const PointerArray&, bool, bool) {}
+
 OperandLayout layout_of_array(const PointerArray& array, Major major, ElementType type) {
   const int least = static_cast<int>(size_of(type));
   if (array.alignment == 0) return {major, least};
@@ -218,6 +245,8 @@ DeviceProducts device_products(const RaggedProducts& products, double alpha, dou
   device.problem = array != nullptr ? problem_of(*array, alpha, beta, epilogue)
                                     : describe(door.samples, alpha, beta, epilogue);
   device.problem.groups.clear();
+  const bool has_bias = epilogue.bias != BiasAxis::none;
+  std::visit([&](const auto& views) { check_apart(views, alpha != 0, has_bias); }, products);
   if (array == nullptr) {
     const std::int64_t groups = door.groups.sizes.groups;
     lower_alignment(device.problem.a, door.groups.a, groups);

@@ -1,5 +1,5 @@
-// Parts of views: one matrix of a batch, some rows of a matrix. Of views that have been checked
-// (check_views in ragged.hpp): strides that lead too far would overflow here.
+// Parts of views: one matrix of a batch, some rows of a matrix; and a matrix as a batch. Of views
+// that have been checked (check_views in ragged.hpp): strides that lead too far would overflow here.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,13 @@ View rows_of(View view, std::int64_t begin, std::int64_t count) {
   if (count > 0) view.data = advanced(view.data, begin * view.row_stride, view.type);
   view.rows = count;
   return view;
+}
+
+inline ConstBatchView batch_of_one(const ConstMatrixView& view) {
+  return {view.data, 1, view.rows, view.cols, 0, view.row_stride, view.col_stride, view.type};
+}
+inline BatchView batch_of_one(const MatrixView& view) {
+  return {view.data, 1, view.rows, view.cols, 0, view.row_stride, view.col_stride, view.type};
 }
 
 // Group g's row of biases; nothing where none is asked for, as its view may then be any.

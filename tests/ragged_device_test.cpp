@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "ragged.hpp"
+#include "tessera/error.hpp"
 #include "tessera/grouped.hpp"
 
 namespace tessera {
@@ -236,6 +238,44 @@ TEST(RaggedDevice, RefusesViewsThatReachTooFar) {
   RaggedK depth = e.depth();
   depth.b.row_stride = kFar;
   EXPECT_TRUE(is_named("B", depth)) << refusal(depth);
+}
+
+// The last group's memory as well as the first's.
+TEST(RaggedDevice, RefusesAnOutputThatSharesMemory) {
+  Experts e;
+  const auto message = [](const RaggedProducts& products, const Epilogue& epilogue = {}) {
+    try {
+      device_products(products, 1, 0, epilogue);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(e.rows()), "");
+  EXPECT_EQ(message(e.masked()), "");
+  EXPECT_EQ(message(e.depth()), "");
+
+  RaggedRows rows = e.rows();
+  rows.c.data = e.b.data() + 2 * 8 * 16;
+  rows.c.rows = rows.a.rows = 8;
+  EXPECT_NE(message(rows).find("C of group 0: must share no memory"), std::string::npos);
+  EXPECT_NE(message(rows).find("B of group 2"), std::string::npos) << message(rows);
+  rows = e.rows();
+  rows.c.data = e.bias.data() + 2 * 16;
+  rows.c.rows = rows.a.rows = 1;
+  EXPECT_NE(message(rows, {BiasAxis::column, Activation::none}).find("bias of group 2"),
+            std::string::npos);
+
+  // Rows of the groups in turn: apart, unless one group's begin where another's go on.
+  std::vector<std::uint16_t> memory(1000);
+  MaskedRows masked = e.masked();
+  masked.c = {memory.data(), 3, 4, 16, 16, 48, 1, bf16};
+  EXPECT_EQ(message(masked), "");
+  masked.c = {memory.data(), 3, 4, 16, 16, 32, 1, bf16};
+  EXPECT_NE(message(masked).find("C of group 2"), std::string::npos) << message(masked);
+  masked = e.masked();
+  masked.b.group_stride = std::int64_t{1} << 60;
+  EXPECT_NE(message(masked).find("B: must have its last matrix"), std::string::npos);
 }
 
 TEST(RaggedDevice, RefusesViewsOfAnotherPlan) {
