@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <memory>
 #include <string>
 #include <thread>
 #include <variant>
@@ -167,6 +168,9 @@ TEST_F(LibraryWorkspace, StreamsPerThread) {
   SplitProduct products[2] = {{6, 16, 256}, {7, 16, 256}};
   std::int64_t differences[2] = {0, 0};
   const auto said = on_two_threads([&](std::size_t which) -> std::string {
+    // One that fails must not keep the other waiting.
+    const std::unique_ptr<std::barrier<>, void (*)(std::barrier<>*)> leaving(
+        &both, [](std::barrier<>* left) { left->arrive_and_drop(); });
     const cudaStream_t stream = cudaStreamPerThread;
     SplitProduct& split = products[which];
     split.queue(stream);
