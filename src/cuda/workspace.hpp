@@ -44,9 +44,9 @@ WorkspaceLayout workspace_layout(const Partition& partition, std::int64_t tiles,
 // Makes room for copies of operands behind all else.
 void add_copies(WorkspaceLayout& layout, std::size_t bytes);
 
-// The library's own memory for a device and stream: grows as needed, stays zeroed where it has to
-// be. Throws Error(out_of_memory), also while the stream is being captured and more would be
-// needed.
+// The library's own memory for a device and stream, another for graphs under capture there, which
+// never goes: grows as needed, stays zeroed where it has to be. The thread has its turn on the
+// stream (turn.hpp). Throws Error(out_of_memory).
 std::byte* library_workspace(cudaStream_t stream, std::size_t bytes);
 
 }  // namespace tessera::cuda
