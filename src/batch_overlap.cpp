@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "core/invalid_argument.hpp"
 #include "core/overlap.hpp"
 #include "ragged_views.hpp"
 
@@ -19,18 +17,6 @@ bool is_empty(const ConstBatchView& batch) {
 // From the first byte of one matrix to the end of its last one.
 std::int64_t bytes_of_one(const ConstBatchView& batch) {
   return static_cast<std::int64_t>(extent_of(matrix_of(batch, 0)));
-}
-
-void check_extent(const NamedBatch& named) {
-  constexpr double kMostDistance = 0x1p59;
-  const ConstBatchView& batch = named.batch;
-  const double distance =
-      static_cast<double>(batch.groups - 1) * static_cast<double>(batch.group_stride);
-  if (distance < kMostDistance) return;
-  fail_argument(named.name, "have its last matrix within 2^59 elements of its first",
-                std::to_string(batch.groups) + " groups with a group stride of " +
-                    std::to_string(batch.group_stride),
-                "pass the distance between two groups' matrices in elements");
 }
 
 bool is_apart_from_itself(const ConstBatchView& batch) {
@@ -63,9 +49,6 @@ bool are_surely_apart(std::span<const NamedBatch> batches) {
 }  // namespace
 
 void check_batches_apart(std::span<const NamedBatch> batches) {
-  for (const NamedBatch& named : batches) {
-    if (!is_empty(named.batch)) check_extent(named);
-  }
   if (are_surely_apart(batches)) return;
   std::vector<NamedView> views;
   for (const auto& [batch, name, is_output] : batches) {

@@ -14,8 +14,8 @@ struct NamedBatch {
   bool is_output = false;
 };
 
-// Throws Error(invalid_argument) for a batch whose last element is too far from its first, and for
-// the first output that shares a byte with another matrix, of its own batch or of another.
+// Throws Error(invalid_argument) for the first output that shares a byte with another matrix, of
+// its own batch or of another. The views have been checked (check_views in ragged.hpp).
 void check_batches_apart(std::span<const NamedBatch> batches);
 
 }  // namespace tessera

@@ -273,9 +273,6 @@ TEST(RaggedDevice, RefusesAnOutputThatSharesMemory) {
   EXPECT_EQ(message(masked), "");
   masked.c = {memory.data(), 3, 4, 16, 16, 32, 1, bf16};
   EXPECT_NE(message(masked).find("C of group 2"), std::string::npos) << message(masked);
-  masked = e.masked();
-  masked.b.group_stride = std::int64_t{1} << 60;
-  EXPECT_NE(message(masked).find("B: must have its last matrix"), std::string::npos);
 }
 
 TEST(RaggedDevice, RefusesViewsOfAnotherPlan) {
