@@ -1,5 +1,6 @@
 // Parts of views: one matrix of a batch, some rows of a matrix; and a matrix as a batch. Of views
-// that have been checked (check_views in ragged.hpp): strides that lead too far would overflow here.
+// that have been checked (check_views in ragged.hpp): strides that lead too far would overflow
+// here.
 #pragma once
 
 #include <cstddef>
