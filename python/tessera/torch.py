@@ -171,6 +171,7 @@ def _multiply(multiply, a: Tensor, ends: Tensor, b: Tensor, result: Tensor) -> N
             "none",
             0,
             framework.stream(a),
+            None,
         )
 
 
