@@ -89,8 +89,8 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   // Tokens of a few weights' tiles one after another: those are read from memory once. Tokens are
   // read once for each such band, unless all of a group's stay in the cache: then one tile of
   // weights is enough. Few bands suit those that do not stay.
-  int band = mean < kMostRows ? 4 : 1;
-  if (is_full) band = k <= kTurnsK ? 3 : k <= kBandK ? 8 : 4;
+  int band = mean < kMostRows || is_full ? 4 : 1;
+  if (is_full && k > kTurnsK && k <= kBandK) band = 8;
   choice.order = TileOrderChoice{TileOrder::swizzle, band};
   return choice;
 }
