@@ -2,7 +2,8 @@
 """Runs the whole GPU suite: first, and alone, the tests that exhaust a device's memory, then the others, dealt
 out to the GPUs of this machine, one process each. Processes that share a GPU take turns on it, and nearly
 all of a test is short launches: two of them get less done than one. A process that dies or hangs is ended,
-reported with the test it was in, and followed by another one for the tests that are left."""
+reported with the test it was in, and followed by another one for the tests that are left. Where one hangs,
+cuda-gdb (or gdb) is asked before for what its kernels and threads were at: LOG.hang, beside its log."""
 
 import argparse
 import concurrent.futures
@@ -10,6 +11,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -50,11 +52,28 @@ def tests_of(program, chosen):
     return names
 
 
+def dump(process, to):
+    """Where its kernels and threads are."""
+    debugger = next((found for name in ("cuda-gdb", "gdb") if (found := shutil.which(name))), None)
+    if debugger is None:
+        return
+    questions = ["info cuda kernels", "info cuda blocks", "info cuda warps"] if "cuda" in debugger else []
+    command = [debugger, "-p", str(process.pid), "-batch"]
+    for question in [*questions, "thread apply all backtrace 30"]:
+        command += ["-ex", question]
+    with to.open("w") as output:
+        try:
+            subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=60)
+        except subprocess.TimeoutExpired:
+            output.write("no more was said within 60 s\n")
+
+
 def wait(process, log, patience):
     """Empty, or how the process came to its end. It is killed after so many seconds without a word."""
     while process.poll() is None:
         time.sleep(0.1)
         if time.time() - log.stat().st_mtime > patience:
+            dump(process, log.with_name(log.name + ".hang"))
             process.kill()
             process.wait()
             return f"HUNG for {patience} s"
