@@ -49,13 +49,17 @@ TEST(Story, TellsTheWorkedExample) {
   }
 }
 
-TEST(Story, TellsOfClaimedTiles) {
+Story tell_of_layer(PlanOptions options) {
   Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
   problem.groups.resize(8, problem.groups.front());
+  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
+  return tell(make_plan(problem, machine_by_name("h200"), options));
+}
+
+TEST(Story, TellsOfClaimedTiles) {
   PlanOptions options;
   options.schedule = ScheduleKind::hybrid;
-  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
-  const Story story = tell(make_plan(problem, machine_by_name("h200"), options));
+  const Story story = tell_of_layer(options);
   EXPECT_EQ(story.facts.shared_tiles, 66 / 3);
   EXPECT_EQ(story.facts.most_peers, 3);
   const std::string text = story_text(story, {});
@@ -71,12 +75,9 @@ TEST(Story, TellsOfClaimedTiles) {
 }
 
 TEST(Story, TellsOfClaimedPieces) {
-  Problem problem = dense_problem({1024, 4096, 14336}, gemm_types_for(ElementType::bf16));
-  problem.groups.resize(8, problem.groups.front());
   PlanOptions options;
   options.splits = 2;
-  options.kernel = "sm90_bf16_256x128x64_swapped_1x2";
-  const Story story = tell(make_plan(problem, machine_by_name("h200"), options));
+  const Story story = tell_of_layer(options);
   EXPECT_EQ(story.facts.shared_tiles, 512);
   const std::string text = story_text(story, {});
   EXPECT_NE(text.find("comes in up to 2 nearly equal pieces"), std::string::npos) << text;
