@@ -172,14 +172,7 @@ void run_door(const Door& door, const ConstBatchView& up, Activation activation,
   const std::int64_t rows = rows_of_all(door);
   const std::int64_t cols = door.c.cols;
   if (rows == 0 || cols == 0 || door.b.groups == 0) return;
-  const ConstBatchView c = [&] {
-    if constexpr (std::is_same_v<Door, RaggedRows>) {
-      return batch_of_one(door.c);
-    } else {
-      return ConstBatchView(door.c);
-    }
-  }();
-  check_batches_apart(std::vector<NamedBatch>{{c, "C", true}, {up, "up"}});
+  check_batches_apart(std::vector<NamedBatch>{{as_batch(door.c), "C", true}, {up, "up"}});
   const ElementType type = accumulator_of({door.a.type, door.b.type, door.c.type});
   if (type == ElementType::i32) {
     throw Error(ErrorCode::unsupported, "types", "be floating-point for a gated pair",

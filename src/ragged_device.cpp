@@ -141,17 +141,10 @@ Door open(const StridedBatch&, BiasAxis) {
 // Of all groups, where `samples` show the first ones'. What is not read may lie anywhere.
 template <class Products>
 void check_apart(const Products& products, bool multiplies, bool has_bias) {
-  const auto batch_of = []<class View>(const View& view) -> ConstBatchView {
-    if constexpr (requires { view.groups; }) {
-      return view;
-    } else {
-      return batch_of_one(view);
-    }
-  };
-  std::vector<NamedBatch> batches = {{batch_of(products.c), "C", true}};
+  std::vector<NamedBatch> batches = {{as_batch(products.c), "C", true}};
   if (multiplies) {
-    batches.push_back({batch_of(products.a), "A"});
-    batches.push_back({batch_of(products.b), "B"});
+    batches.push_back({as_batch(products.a), "A"});
+    batches.push_back({as_batch(products.b), "B"});
   }
   if (has_bias) {
     const ConstMatrixView& bias = products.bias;

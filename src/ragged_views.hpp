@@ -46,6 +46,16 @@ inline BatchView batch_of_one(const MatrixView& view) {
   return {view.data, 1, view.rows, view.cols, 0, view.row_stride, view.col_stride, view.type};
 }
 
+// A batch, or a matrix as one.
+template <class View>
+ConstBatchView as_batch(const View& view) {
+  if constexpr (requires { view.groups; }) {
+    return view;
+  } else {
+    return batch_of_one(view);
+  }
+}
+
 // Group g's row of biases; nothing where none is asked for, as its view may then be any.
 inline ConstVectorView bias_of(const ConstMatrixView& bias, BiasAxis axis, std::int64_t group) {
   if (axis == BiasAxis::none) return {};
