@@ -17,7 +17,7 @@ inline constexpr int kDispatchDepth = 4;  // WorkItems announced ahead of their 
 // Iterations before the end of an item's loads at which the next one is claimed. A claim takes 2 to
 // 3 µs on an H200; 8 iterations are too few for the narrowest tiles, 16 cost nobody (2026-11).
 inline constexpr int kClaimIterations = 16;
-// A group's last tile may be narrower than the others, and is loaded and multiplied so.
+// A group's tiles may be narrower than the block, and are loaded and multiplied so.
 inline constexpr int kGroupLoadStep = 64;  // at most
 inline constexpr int kGroupStep = 32;
 inline constexpr int kFineGroupStep = 16;         // of the blocks for many rows
@@ -130,11 +130,11 @@ struct Sm90Config {
             .k_contiguous = b_k_contiguous,
             .box_lines = is_grouped && b_k_contiguous ? load_step() : 0};
   }
-  // Columns that a group's tiles are made of.
+  // Columns of a group's tile that are loaded at a time.
   constexpr int load_step() const {
     return block.cols <= kGroupLoadStep ? kGroupStep : kGroupLoadStep;
   }
-  // And in which the last of them is multiplied.
+  // And in steps of which it is multiplied.
   constexpr int multiply_step() const {
     return block.cols == 256 || block.in_turns ? kFineGroupStep : kGroupStep;
   }
