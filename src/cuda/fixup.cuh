@@ -30,6 +30,12 @@ __device__ inline FixupPiece<Accumulator> load_piece(const FixupPiece<Accumulato
   return piece;
 }
 
+// What changes nothing when something is added to it, a zero's sign included.
+template <class Accumulator>
+__device__ inline Accumulator nothing() {
+  return Accumulator(-0.0);
+}
+
 }  // namespace fixup_detail
 
 // Turns this worker's partial sum into the tile's sum. Returns true in the one worker that goes on
@@ -50,8 +56,7 @@ __device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum
     return static_cast<Piece*>(space_of().slots) + item.slot(peer) * (kPieces * kThreads) + thread;
   };
 
-  // sum = partial, or sum += partial.
-  const auto take = [&]<bool kReplace>(const Piece* from) {
+  const auto add = [&](const Piece* from) {
 #pragma unroll
     for (int first = 0; first < kPieces; first += kBatch) {
       Piece batch[kBatch];
@@ -61,9 +66,7 @@ __device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum
       }
 #pragma unroll
       for (int i = 0; i < kBatch * kValues; ++i) {
-        Accumulator& s = sum[first * kValues + i];
-        const Accumulator value = batch[i / kValues].values[i % kValues];
-        s = kReplace ? value : s + value;
+        sum[first * kValues + i] += batch[i / kValues].values[i % kValues];
       }
     }
   };
@@ -89,14 +92,16 @@ __device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum
     if (thread == 0) ptx::reset_counter(counter());
 
     // Two partials may be added either way round, so one of them can stay where it is. More are
-    // added in the peers' order, this worker's own from its slot like the rest.
-    if (step.children() == 2) {
-      take.template operator()<false>(slot(step.child(1 - step.my_child())));
-    } else {
-      take.template operator()<true>(slot(step.child(0)));
-      for (int child = 1; child < step.children(); ++child) {
-        take.template operator()<false>(slot(step.child(child)));
-      }
+    // added in the peers' order, this worker's own from its slot like the rest, to zeros that even
+    // keep the sign of another.
+    const bool is_pair = step.children() == 2;
+    if (!is_pair) {
+#pragma unroll
+      for (Accumulator& s : sum) s = fixup_detail::nothing<Accumulator>();
+    }
+#pragma unroll 1
+    for (int child = 0; child < step.children(); ++child) {
+      if (!is_pair || child != step.my_child()) add(slot(step.child(child)));
     }
   }
   return true;
