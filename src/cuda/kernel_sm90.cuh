@@ -134,12 +134,6 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
       }
     }
   }
-  // Claims are sent from block to block to the very end.
-  if (kConfig.is_grouped && block.blocks > 1) {
-    __syncwarp();
-    block.arrive_at_cluster();
-    block.wait_for_cluster();
-  }
 }
 
 }  // namespace tessera::cuda

@@ -78,6 +78,14 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block, boo
     if (announced > 0) wait_for(shared.claims.wanted, (announced - 1) % 2);
     return claim_unit(claims++);
   };
+  // The first block's shared memory must outlive the others' arrivals there, of which it has not
+  // waited for the last.
+  const auto close = [&] {
+    writer.close();
+    if (blocks > 1 && claims > 0 && cptx::get_sreg_cluster_ctarank() == 0) {
+      wait_for(shared.claims.empty, (claims - 1) % 2);
+    }
+  };
   // Of cut rows, the whole tiles that the worker claims: they wait for nothing but the claim.
   // Returns the first unit that is none.
   const auto dispatch_tiles = [&]() -> std::int32_t {
@@ -119,7 +127,7 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block, boo
         if (item.peers != kNoPeers) announce(item, block.view_of(header, item));
       }
     }
-    writer.close();
+    close();
   };
 
   if constexpr (!kIsGrouped) {
@@ -152,7 +160,7 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block, boo
       given = item.group;
     }
     if (block.stands_alone()) {
-      writer.close();
+      close();
       return;
     }
   } else if (block.was_given_first_item()) {
