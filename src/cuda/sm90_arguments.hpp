@@ -22,8 +22,9 @@ struct Sm90Maps {
   CUtensorMap up;  // the gated pair's second A; its first is the gate
 };
 
-// One product of a group.
-struct Sm90Task {
+// One product of a group. Fences for tensor maps cover 128 bytes, which toolkits before CUDA 13 do
+// not align them to.
+struct alignas(128) Sm90Task {
   Sm90Maps maps;
   GroupOperands operands;
   GroupColumns columns;        // read by kernels that are compiled for groups
