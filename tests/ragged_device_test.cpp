@@ -152,7 +152,9 @@ TEST(RaggedDevice, RowsChooseTheTile) {
   };
   EXPECT_EQ(kernel_for(4096, 7168), "sm90_bf16_256x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(1024, 7168), "sm90_bf16_256x128x64_swapped_1x2");
-  EXPECT_EQ(kernel_for(256, 2048), "sm90_bf16_128x128x64_turns_swapped_1x2");
+  EXPECT_EQ(kernel_for(1024, 4096), "sm90_bf16_160x128x64_turns_swapped_1x2");
+  EXPECT_EQ(kernel_for(512, 4096), "sm90_bf16_256x128x64_swapped_1x2");
+  EXPECT_EQ(kernel_for(256, 2048), "sm90_bf16_160x128x64_turns_swapped_1x2");
   EXPECT_EQ(kernel_for(128, 7168), "sm90_bf16_192x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(64, 7168), "sm90_bf16_128x128x64_swapped");
   EXPECT_EQ(kernel_for(8, 7168), "sm90_bf16_64x128x64_swapped_1x2");

@@ -89,6 +89,8 @@ constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x128InTurns, true, kAcross, kTurnsWins},
     Sm90Row{kSm90Block128x128InTurns, false, kEightAcross, kTurnsWins},
     Sm90Row{kSm90Block128x128InTurns, true, kEightAcross, kTurnsWins},
+    Sm90Row{kSm90Block128x160InTurns, false, kDown, kTurnsWins},
+    Sm90Row{kSm90Block128x160InTurns, true, kDown, kTurnsWins},
     Sm90Row{kSm90Block128x96, true, kDown, kSmallWins},
     Sm90Row{kSm90Block128x96, true, kAcross, kSmallWins},
     Sm90Row{kSm90Block128x64, true, kDown, kSmallWins},
@@ -149,8 +151,9 @@ double main_loop_share(const Sm90Row& row) {
 // Rows that are compiled for groups as well. A single block that is not turned has tiles that all
 // cost alike.
 bool has_group_code(const Sm90Row& row) {
-  constexpr std::array kForGroups = {kSm90Block128x64, kSm90Block128x128, kSm90Block128x128InTurns,
-                                     kSm90Block128x192, kSm90Block128x256};
+  constexpr std::array kForGroups = {kSm90Block128x64,         kSm90Block128x128,
+                                     kSm90Block128x128InTurns, kSm90Block128x160InTurns,
+                                     kSm90Block128x192,        kSm90Block128x256};
   return std::ranges::find(kForGroups, row.block) != kForGroups.end() &&
          (row.swapped || row.cluster.cols > 1);
 }

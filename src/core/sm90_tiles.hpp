@@ -37,6 +37,7 @@ inline constexpr Sm90Block kSm90Block128x64 = {128, 64, 8};
 inline constexpr Sm90Block kSm90Block128x32 = {128, 32, 9};
 inline constexpr Sm90Block kSm90Block128x16 = {128, 16, 10};
 inline constexpr Sm90Block kSm90Block128x128InTurns = {128, 128, 6, true};
+inline constexpr Sm90Block kSm90Block128x160InTurns = {128, 160, 5, true};
 inline constexpr Sm90Block kSm90Block64x192 = {64, 192, 6};
 inline constexpr Sm90Block kSm90Block64x64 = {64, 64, 12};
 inline constexpr Sm90Block kSm90Block64x32 = {64, 32, 12};

@@ -50,15 +50,15 @@ __global__ void __launch_bounds__(Kernel::kConfig.threads(), 1)
                 "every multiplier warpgroup computes strips of 64 rows");
   static_assert(!kConfig.block.in_turns || !kConfig.is_gated,
                 "a gated pair's tile is shared by both warpgroups");
-  static_assert(kConfig.sums_per_thread() <= 128, "the registers hold no more sums");
+  static_assert(kConfig.sums_per_thread() <= 160, "the registers hold no more sums");
   static_assert(kConfig.block.cols % 16 == 0 && kConfig.block.cols <= 256,
                 "wgmma's N is a multiple of 16 up to 256");
   static_assert(kSm90BlockK == 64, "a stage is one 128-byte swizzle row deep");
   static_assert(sizeof(Storage) <= kSharedBytesLimit, "the stages must fit shared memory");
-  static_assert(
-      kSupplyRegisters * kWarpgroupThreads + kWarpgroups * kMultiplyRegisters * kWarpgroupThreads <=
-          65536,
-      "a block has 65536 registers to share out");
+  // Of 65536, eight at a time for each of 384 threads: a block that wants more waits for ever.
+  static_assert(!kMovesRegisters || kSupplyRegisters + kWarpgroups * kMultiplyRegisters <=
+                                        (kWarpgroups + 1) * (65536 / kConfig.threads() / 8 * 8),
+                "the warpgroups share the registers that the block starts with");
 
   extern __shared__ __align__(1024) std::byte shared_memory[];
   Storage& shared = *reinterpret_cast<Storage*>(shared_memory);

@@ -132,7 +132,8 @@ struct Sm90Config {
   }
   // Columns of a group's tile that are loaded at a time.
   constexpr int load_step() const {
-    return block.cols <= kGroupLoadStep ? kGroupStep : kGroupLoadStep;
+    const bool is_wide = block.cols > kGroupLoadStep && block.cols % kGroupLoadStep == 0;
+    return is_wide ? kGroupLoadStep : kGroupStep;
   }
   // And in steps of which it is multiplied.
   constexpr int multiply_step() const {

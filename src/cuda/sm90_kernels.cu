@@ -8,7 +8,7 @@
 namespace tessera::cuda {
 namespace {
 
-std::array<Sm90Kernel, 13> kernels_of(ElementType input) {
+std::array<Sm90Kernel, 14> kernels_of(ElementType input) {
   return {
       sm90_128x256(input).with(sm90_128x256_groups(input)).with(sm90_128x256_gated(input)),
       sm90_128x224(input),
@@ -16,6 +16,7 @@ std::array<Sm90Kernel, 13> kernels_of(ElementType input) {
       sm90_128x160(input),
       sm90_128x128(input).with(sm90_128x128_groups(input)),
       sm90_128x128_turns(input).with(sm90_128x128_turns_groups(input)),
+      sm90_128x160_turns(input).with(sm90_128x160_turns_groups(input)),
       sm90_128x96(input),
       sm90_128x64(input).with(sm90_128x64_groups(input)),
       sm90_128x32(input),

@@ -40,6 +40,7 @@ Sm90Kernel sm90_128x192(ElementType input);
 Sm90Kernel sm90_128x160(ElementType input);
 Sm90Kernel sm90_128x128(ElementType input);
 Sm90Kernel sm90_128x128_turns(ElementType input);
+Sm90Kernel sm90_128x160_turns(ElementType input);
 Sm90Kernel sm90_128x96(ElementType input);
 Sm90Kernel sm90_128x64(ElementType input);
 Sm90Kernel sm90_128x32(ElementType input);
@@ -53,6 +54,7 @@ Sm90Kernel sm90_128x256_groups(ElementType input);
 Sm90Kernel sm90_128x192_groups(ElementType input);
 Sm90Kernel sm90_128x128_groups(ElementType input);
 Sm90Kernel sm90_128x128_turns_groups(ElementType input);
+Sm90Kernel sm90_128x160_turns_groups(ElementType input);
 Sm90Kernel sm90_128x64_groups(ElementType input);
 Sm90Kernel sm90_128x256_gated(ElementType input);
 

@@ -51,6 +51,7 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   constexpr std::int64_t kFewRows = 32;
   constexpr std::int64_t kManyRows = 96;
   constexpr std::int64_t kMostRows = 192;
+  constexpr std::int64_t kLongRows = 1024;
   constexpr std::int64_t kFullRows = 2048;
   constexpr std::int64_t kShortK = 1024;
   constexpr std::int64_t kTurnsK = 2048;
@@ -65,11 +66,13 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   // and at the power limit those are time. A pair of tiles of weights shares nothing but the rows:
   // few are no gain.
   const bool is_full = mean >= kFullRows;
-  const std::int64_t turns_k = is_full ? kLongK : cuts_rows ? kTurnsK : kShortK;
+  const std::int64_t turns_k = is_full || (cuts_rows && mean >= kLongRows) ? kLongK
+                               : cuts_rows                                 ? kTurnsK
+                                                                           : kShortK;
   const bool in_turns = mean >= kMostRows && k <= turns_k;
   const KernelEntry* const kernel =
       find_kernel("sm90_" + std::string(name_of(problem.types.a)) +
-                  (in_turns            ? "_128x128x64_turns_swapped_1x2"
+                  (in_turns            ? "_160x128x64_turns_swapped_1x2"
                    : mean >= kMostRows ? "_256x128x64_swapped_1x2"
                    : mean >= kManyRows ? "_192x128x64_swapped_1x2"
                    : mean > kFewRows || (mean > kLeastRows && k <= kShortK) ? "_128x128x64_swapped"
@@ -90,7 +93,7 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   // read once for each such band, unless all of a group's stay in the cache: then one tile of
   // weights is enough. Few bands suit those that do not stay.
   int band = mean < kMostRows || is_full ? 4 : 1;
-  if (is_full && k > kTurnsK && k <= kBandK) band = 8;
+  if (is_full && k > kLongK && k <= kBandK) band = 8;
   choice.order = TileOrderChoice{TileOrder::swizzle, band};
   return choice;
 }

@@ -240,6 +240,7 @@ TEST_P(Ragged, ThousandsOfGroups) {
 TEST_P(Ragged, Sanitizer) {
   constexpr std::string_view kShown[] = {"sm90_bf16_256x128x64_swapped_1x2",
                                          "sm90_bf16_128x128x64_turns_swapped_1x2",
+                                         "sm90_bf16_160x128x64_turns_swapped_1x2",
                                          "sm90_bf16_64x128x64_swapped_1x2",
                                          "sm90_bf16_128x256x64_1x2",
                                          "sm90_bf16_128x128x64",
