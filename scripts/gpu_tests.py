@@ -3,7 +3,8 @@
 out to the GPUs of this machine, one process each. Processes that share a GPU take turns on it, and nearly
 all of a test is short launches: two of them get less done than one. A process that dies or hangs is ended,
 reported with the test it was in, and followed by another one for the tests that are left. Where one hangs,
-cuda-gdb (or gdb) is asked before for what its kernels and threads were at: LOG.hang, beside its log."""
+Linux and cuda-gdb (or gdb) are asked before for what its kernels and threads were at: LOG.hang, beside its log. Seconds
+in which this script did not run either are the machine's: they are told of, and count for nobody's silence."""
 
 import argparse
 import concurrent.futures
@@ -18,6 +19,7 @@ import time
 
 STARTED = re.compile(r"\[ RUN +\] (\S+)")
 ENDED = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] .*\((\d+) ms\)")
+STOOD_STILL = 3  # seconds after which one who slept for a tenth of one has not been let run
 
 
 @dataclasses.dataclass
@@ -52,16 +54,44 @@ def tests_of(program, chosen):
     return names
 
 
-def dump(process, to):
-    """Where its kernels and threads are."""
-    debugger = next((found for name in ("cuda-gdb", "gdb") if (found := shutil.which(name))), None)
-    if debugger is None:
-        return
-    questions = ["info cuda kernels", "info cuda blocks", "info cuda warps"] if "cuda" in debugger else []
-    command = [debugger, "-p", str(process.pid), "-batch"]
-    for question in [*questions, "thread apply all backtrace 30"]:
-        command += ["-ex", question]
+def facts_of(path):
+    """Of a process's file in /proc, which may be gone or not ours to read."""
+    try:
+        return path.read_text().replace("\0", " ").strip()
+    except OSError as error:
+        return error.strerror
+
+
+def cpu_seconds(process):
+    """Of the process in user and kernel mode: whoever waits for a kernel spins in the first, a driver's call is the second
+    or neither."""
+    fields = facts_of(pathlib.Path(f"/proc/{process.pid}/stat")).rpartition(")")[2].split()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return [int(field) / ticks for field in fields[11:13]] if len(fields) > 12 else [0, 0]
+
+
+def threads_of(process):
+    """Where Linux has each thread: its state, what it sleeps on, and its system call."""
+    lines = []
+    for thread in sorted(pathlib.Path(f"/proc/{process.pid}/task").glob("*")):
+        state = facts_of(thread / "stat").rpartition(")")[2].split()[:1]
+        lines.append(" ".join([f"thread {thread.name}", *state,
+                               *(f"{name}: {facts_of(thread / name)}" for name in ("comm", "wchan", "syscall"))]))
+    return lines
+
+
+def dump(process, to, spent):
+    """Where its kernels and threads are. `spent` are its CPU seconds in the silence."""
     with to.open("w") as output:
+        print(f"{spent[0]:.1f} s in user mode, {spent[1]:.1f} s in the kernel", *threads_of(process),
+              sep="\n", file=output, flush=True)
+        debugger = next((found for name in ("cuda-gdb", "gdb") if (found := shutil.which(name))), None)
+        if debugger is None:
+            return
+        questions = ["info cuda kernels", "info cuda blocks", "info cuda warps"] if "cuda" in debugger else []
+        command = [debugger, "-p", str(process.pid), "-batch"]
+        for question in [*questions, "thread apply all backtrace 30"]:
+            command += ["-ex", question]
         try:
             subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=60)
         except subprocess.TimeoutExpired:
@@ -69,11 +99,23 @@ def dump(process, to):
 
 
 def wait(process, log, patience):
-    """Empty, or how the process came to its end. It is killed after so many seconds without a word."""
+    """Empty, or how the process came to its end. It is killed after so many seconds without a word. The wall's clock may be
+    set meanwhile, and is not asked."""
+    said, silent, before = 0, 0.0, time.monotonic()
+    spent = cpu_seconds(process)
     while process.poll() is None:
         time.sleep(0.1)
-        if time.time() - log.stat().st_mtime > patience:
-            dump(process, log.with_name(log.name + ".hang"))
+        now = time.monotonic()
+        if now - before > STOOD_STILL:
+            print(f"the machine stood still for {now - before:.0f} s ({log})", flush=True)
+        else:
+            silent += now - before
+        before = now
+        if said != log.stat().st_size:
+            said, silent, spent = log.stat().st_size, 0.0, cpu_seconds(process)
+        if silent > patience:
+            dump(process, log.with_name(log.name + ".hang"),
+                 [end - begin for begin, end in zip(spent, cpu_seconds(process))])
             process.kill()
             process.wait()
             return f"HUNG for {patience} s"
