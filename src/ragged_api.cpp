@@ -96,6 +96,7 @@ std::size_t ragged_workspace_bytes(const Plan& plan, const RaggedProducts& produ
 void check_sizes(const RunOptions& options) {
   const cuda::DeviceFault found = cuda::take_fault(options);
   const char* requirement = nullptr;
+  const char* remedy = "correct the sizes; nothing was written for them";
   switch (found.fault) {
     case SizeFault::none:
       return;
@@ -109,12 +110,14 @@ void check_sizes(const RunOptions& options) {
       requirement = "lie within the matrices' bounds";
       break;
     case SizeFault::misaligned:
-      requirement = "keep PointerArray::alignment";
+      requirement =
+          "begin at multiples of its elements' sizes, and keep what PointerArray::alignment "
+          "promises";
+      remedy = "copy it to aligned memory, or promise less; nothing was written";
       break;
   }
   fail_argument("group " + std::to_string(found.group), requirement,
-                "a group that does not, in the device's memory",
-                "correct the sizes; nothing was written for them");
+                "a group that does not, in the device's memory", remedy);
 }
 
 }  // namespace tessera

@@ -118,7 +118,7 @@ Door open(const RaggedK& depth, BiasAxis bias) {
   return door;
 }
 
-Door open(const PointerArray& array, BiasAxis) {
+Door open(const PointerArray& array, BiasAxis bias) {
   Door door;
   GroupSizes& sizes = door.groups.sizes;
   sizes = view_sizes(array);
@@ -129,7 +129,7 @@ Door open(const PointerArray& array, BiasAxis) {
   door.groups.b = rule_of_pointers(array.b, array.types.b, array.ldb, array.b_major);
   door.groups.c = rule_of_pointers(const_cast<const void* const*>(array.c), array.types.c,
                                    array.ldc, array.c_major);
-  door.groups.bias = {.pointers = array.bias, .element_bytes = 0, .row_stride = 1};
+  door.groups.bias = {.pointers = bias == BiasAxis::none ? nullptr : array.bias, .row_stride = 1};
   return door;
 }
 

@@ -209,6 +209,48 @@ TEST(RaggedDevice, AlignmentHoldsForEverySegment) {
   EXPECT_EQ(layouts(array).a.alignment, 16);
 }
 
+// Where one of an array's pointers leads into the midst of an element, as describe() would say.
+// What is empty may be anywhere.
+TEST(RaggedDevice, PointersIntoTheMidstOfAnElementAreFaults) {
+  Experts e;
+  const Epilogue with_bias{BiasAxis::column, Activation::none};
+  std::vector<const void*> biases = {e.bias.data(), nullptr, e.bias.data() + 16};
+  PointerArray array = e.array();
+  array.bias = biases.data();
+  const auto faults = [&](const Epilogue& epilogue) {
+    const cuda::DeviceGroups groups = device_products(array, 1, 0, epilogue).groups;
+    return std::vector{groups.fault(0), groups.fault(1), groups.fault(2)};
+  };
+  const auto astray = [](auto pointer) {
+    return reinterpret_cast<decltype(pointer)>(reinterpret_cast<std::uintptr_t>(pointer) + 1);
+  };
+  using enum SizeFault;
+  EXPECT_EQ(faults(with_bias), (std::vector{none, none, none}));
+  const auto expect_fault_of_first = [&](auto& pointer) {
+    const auto former = pointer;
+    pointer = astray(pointer);
+    EXPECT_EQ(faults(with_bias), (std::vector{misaligned, none, none}));
+    pointer = former;
+  };
+  expect_fault_of_first(e.pa[0]);
+  expect_fault_of_first(e.pb[0]);
+  expect_fault_of_first(e.pc[0]);
+  expect_fault_of_first(biases[0]);
+
+  e.pc[1] = astray(e.c.data());  // of a group without rows
+  e.pa[1] = biases[1] = e.pc[1];
+  e.pa[2] = e.pb[2] = e.pa[1];  // of one without depth
+  EXPECT_EQ(faults(with_bias), (std::vector{none, none, none}));
+  e.pb[1] = e.pa[1];  // 8×5
+  biases[0] = biases[1];
+  EXPECT_EQ(faults({}), (std::vector{none, misaligned, none}));
+  array.bias = reinterpret_cast<const void* const*>(std::uintptr_t{64});
+  EXPECT_EQ(faults({}), (std::vector{none, misaligned, none}))
+      << "no bias is read unless asked for";
+  e.m[0] = -1;
+  EXPECT_EQ(faults({}), (std::vector{negative, misaligned, none}));
+}
+
 // The device's prologue finds every product's address from these; nothing later could say so.
 TEST(RaggedDevice, RefusesViewsThatReachTooFar) {
   constexpr std::int64_t kFar = std::int64_t{1} << 62;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -241,6 +242,55 @@ TEST(RaggedErrors, PointerArraysThatAreNotThere) {
   e.refuses_sizes({"group 1", "at least 0", "given -3×-3×-3"}, array);
   array.k = {};
   e.refuses_sizes({"k", "one number per group, 2", "given 0"}, array);
+}
+
+TEST(RaggedErrors, PointersIntoTheMidstOfAnElement) {
+  Experts e;
+  const std::vector<std::int64_t> sizes = {2, 2};
+  const std::vector<const void*> a = {e.a.data(), e.a.data() + 4};
+  const std::vector<const void*> b = {e.b.data(), e.b.data()};
+  const std::vector<void*> c = {e.c.data(), e.c.data() + 4};
+  const std::vector<const void*> bias = {e.bias.data(), e.bias.data()};
+  PointerArray array;
+  array.groups = 2;
+  array.m = array.n = array.k = array.lda = array.ldb = array.ldc = index_array(sizes);
+  array.a = a.data();
+  array.b = b.data();
+  array.c = c.data();
+  array.bias = bias.data();
+  array.bound = {2, 2, 2};
+  const Epilogue epilogue{BiasAxis::column, Activation::none};
+  const Plan plan = make_ragged_plan(array, 1, 0, epilogue, host_machine());
+  const auto refuses = [&](const char* name, const PointerArray& wrong) {
+    const std::vector<std::string> words = {std::string(name) + " of group 1",
+                                            "aligned to its element type's 4 bytes", "3 bytes past",
+                                            "copy it to aligned memory"};
+    e.refuses(ErrorCode::invalid_argument, words, [&] { ragged_gemm(1, wrong, 0, epilogue); });
+    e.refuses(ErrorCode::invalid_argument, words, [&] { run_ragged(plan, wrong); });
+  };
+  const auto second_astray = [](auto pointers) {
+    auto& second = pointers.back();
+    second = reinterpret_cast<std::remove_reference_t<decltype(second)>>(
+        reinterpret_cast<std::uintptr_t>(second) + 3);
+    return pointers;
+  };
+  PointerArray wrong = array;
+  const auto wrong_a = second_astray(a);
+  wrong.a = wrong_a.data();
+  refuses("A", wrong);
+  wrong = array;
+  const auto wrong_b = second_astray(b);
+  wrong.b = wrong_b.data();
+  refuses("B", wrong);
+  wrong = array;
+  const auto wrong_c = second_astray(c);
+  wrong.c = wrong_c.data();
+  refuses("C", wrong);
+  wrong = array;
+  const auto wrong_bias = second_astray(bias);
+  wrong.bias = wrong_bias.data();
+  refuses("bias", wrong);
+  EXPECT_NO_THROW(ragged_gemm(1, array, 0, epilogue));
 }
 
 TEST(RaggedErrors, PlansForOtherProducts) {

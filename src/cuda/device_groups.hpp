@@ -30,6 +30,13 @@ struct OperandRule {
     return static_cast<const char*>(base) +
            (group * group_stride + begin * begin_stride) * element_bytes;
   }
+  // Whether a pointer that stands in memory leads into the midst of an element. The host has
+  // checked `base`.
+  TESSERA_HD bool leads_astray(std::int64_t group) const {
+    if (pointers == nullptr) return false;
+    const auto size = static_cast<std::uintptr_t>(element_bytes);  // a power of two
+    return (reinterpret_cast<std::uintptr_t>(pointers[group]) & (size - 1)) != 0;
+  }
   TESSERA_HD std::int64_t row(std::int64_t group) const {
     return leading.data != nullptr && leads_rows ? leading[group] : row_stride;
   }
@@ -64,6 +71,18 @@ struct DeviceGroups {
     operands.c_col_stride = c.col(group);
     operands.bias_stride = bias.row_stride;
     return operands;
+  }
+
+  // What is wrong with a product: its sizes, or where its matrices begin, as describe() sees it.
+  TESSERA_HD SizeFault fault(std::int64_t group) const {
+    const SizeFault of_sizes = sizes.fault(group);
+    if (of_sizes != SizeFault::none || c.pointers == nullptr) return of_sizes;
+    const GroupSlice size = sizes.slice(group);
+    const bool is_astray =
+        (size.m > 0 && size.k > 0 && a.leads_astray(group)) ||
+        (size.k > 0 && size.n > 0 && b.leads_astray(group)) ||
+        (size.m > 0 && size.n > 0 && (c.leads_astray(group) || bias.leads_astray(group)));
+    return is_astray ? SizeFault::misaligned : SizeFault::none;
   }
 };
 

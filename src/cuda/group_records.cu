@@ -5,11 +5,12 @@
 namespace tessera::cuda {
 namespace {
 
-__global__ void __launch_bounds__(kPrologueThreads)
+// Registers for one block on a processor: left to choose, ptxas makes room for three, and spills.
+__global__ void __launch_bounds__(kPrologueThreads, 1)
     group_prologue(const __grid_constant__ GroupPrologue prologue, GroupOperands* operands) {
   const DeviceGroups& groups = prologue.groups;
   if (blockIdx.x == 0) {
-    make_line<false>(prologue, [&](std::int32_t group) { return groups.sizes.fault(group); });
+    make_line<false>(prologue, [&](std::int32_t group) { return groups.fault(group); });
     return;
   }
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x - 1) * kPrologueThreads;

@@ -123,6 +123,16 @@ static void test_errors(void) {
   o.c.type = (tessera_type)99;
   EXPECT(tessera_gemm(1, o.a, o.b, 0, o.c, NULL) == TESSERA_INVALID_ARGUMENT);
   EXPECT(strstr(tessera_last_error(), "99") != NULL);
+
+  o = operands();
+  o.a.data = (const char*)o.a.data + 1;
+  EXPECT(tessera_gemm(1, o.a, o.b, 0, o.c, NULL) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(strstr(tessera_last_error(), "A: must be aligned") != NULL);
+  o = operands();
+  o.c.data = (char*)o.c.data + 2;
+  EXPECT(tessera_gemm(1, o.a, o.b, 0, o.c, NULL) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(strstr(tessera_last_error(), "C: must be aligned") != NULL);
+  EXPECT(isnan(c[0]));
 }
 
 static void test_machines(void) {

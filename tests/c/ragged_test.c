@@ -187,6 +187,9 @@ static void test_array(void) {
              (group < 0 ? kUntouched : product(row, group, col, weights)));
     }
   }
+  c[2] = (char*)c[2] + 2;
+  EXPECT(tessera_pointer_array_gemm(1, &array, 0, NULL, NULL) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(strstr(tessera_last_error(), "C of group 2: must be aligned") != NULL);
   array.bound_m = 4;
   EXPECT(tessera_pointer_array_gemm(1, &array, 0, NULL, NULL) == TESSERA_INVALID_ARGUMENT);
   EXPECT(tessera_pointer_array_gemm(1, NULL, 0, NULL, NULL) == TESSERA_INVALID_ARGUMENT);

@@ -185,6 +185,61 @@ TEST_P(RaggedRepeat, BrokenPromiseOfAlignment) {
   EXPECT_EQ(ragged.c().count_differences(ragged.c_before()), 0);
 }
 
+// An address within an element, which a kernel that loads it would trap on: for each of the four
+// pointers, of the last group with work, and where the pointer is not read.
+TEST_P(RaggedRepeat, PointersIntoTheMidstOfAnElement) {
+  RaggedCase what{.door = DoorKind::array,
+                  .types = types(),
+                  .alignment = 16,
+                  .epilogue = {.bias = BiasAxis::column, .activation = Activation::none}};
+  what.shapes.assign(5, {40, 5 * unit(), 3 * unit()});
+  what.shapes[4] = {0, 5 * unit(), 3 * unit()};
+  const DeviceRagged ragged(what);
+  const auto products = std::get<PointerArray>(ragged.products());
+  const auto plan =
+      forced_ragged_plan(ragged, kernel(), {.kind = ScheduleKind::data_parallel, .workers = 20});
+  if (!plan) GTEST_SKIP() << "the kernel cannot take these operands";
+  const auto move = [](const void* array, std::int64_t group, std::ptrdiff_t bytes) {
+    auto* const at = static_cast<std::byte*>(const_cast<void*>(array)) + group * sizeof(void*);
+    const std::byte* pointer = nullptr;
+    check(cudaMemcpy(&pointer, at, sizeof pointer, cudaMemcpyDeviceToHost));
+    pointer += bytes;
+    check(cudaMemcpy(at, &pointer, sizeof pointer, cudaMemcpyHostToDevice));
+  };
+  struct Array {
+    const char* name;
+    const void* data;
+    ElementType type;
+  };
+  for (const Array& array :
+       {Array{"A", products.a, types().a}, Array{"B", products.b, types().b},
+        Array{"C", products.c, types().c}, Array{"bias", products.bias, types().c}}) {
+    SCOPED_TRACE(array.name);
+    if (size_of(array.type) == 1) continue;
+    move(array.data, 3, 1);
+    run_ragged(*plan, products);
+    std::string message = "no error";
+    try {
+      check_sizes({});
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    EXPECT_NE(message.find("group 3: must begin at multiples of its elements' sizes"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(ragged.c().count_differences(ragged.c_before()), 0);
+    EXPECT_EQ(ragged.c().damage(), "");
+    move(array.data, 3, -1);
+  }
+  for (const void* const unread :
+       {static_cast<const void*>(products.a), static_cast<const void*>(products.c)}) {
+    move(unread, 4, 1);
+  }
+  run_ragged(*plan, products);
+  EXPECT_NO_THROW(check_sizes({}));
+  EXPECT_EQ(ragged.verdict(64), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalogue, RaggedRepeat, ::testing::ValuesIn(kernels_under_test()),
                          NameOfKernel{});
 

@@ -311,6 +311,26 @@ def test_overlap_is_refused():
     np.testing.assert_array_equal(a, np.ones((4, 4)))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b: tessera.gemm(a, b),
+        lambda a, b: tessera.gemm(b, a),
+        lambda a, b: tessera.gemm(b, b, out=a),
+        lambda a, b: tessera.gemm(b, b, bias=a[0]),
+        lambda a, b: tessera.grouped_gemm([b, a], [b, b]),
+        lambda a, b: tessera.ragged_gemm(b, a[None], [0, 4]),
+        lambda a, b: tessera.gated_gemm(b, b, a),
+    ],
+)
+def test_elements_off_their_alignment_are_refused(call):
+    memory = np.zeros(65, np.uint8)
+    a, b = memory[1:].view(np.float32).reshape(4, 4), np.ones((4, 4), np.float32)
+    with pytest.raises(tessera.InvalidArgumentError, match="aligned to its element type's 4 bytes"):
+        call(a, b)
+    assert not memory.any()
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_read_only_outputs_are_refused(dtype):
     if dtype == "bfloat16":

@@ -55,7 +55,7 @@ __device__ bool multiplies(const GroupOperands& group, const TaskTemplate& commo
 
 __device__ SizeFault fault_of(const DeviceGroups& groups, const TaskTemplate& common,
                               std::int32_t group) {
-  const SizeFault fault = groups.sizes.fault(group);
+  const SizeFault fault = groups.fault(group);
   if (fault != SizeFault::none || groups.a.pointers == nullptr) return fault;
   const GroupOperands operands = operands_of(groups, common, group);
   if (!multiplies(operands, common)) return SizeFault::none;
