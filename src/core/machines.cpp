@@ -71,6 +71,9 @@ struct Gpu {
 constexpr std::string_view kAmpereSource =
     "data sheet; constants scaled from the H200 by clock, not measured, 2026-11";
 
+constexpr std::string_view kHopperSource =
+    "the H200's, which has the same SMs; clock and memory by the data sheet, not measured, 2026-11";
+
 constexpr std::array kGpus = {
     // SXM. The data sheet's clock and tensor f64. Copy bandwidth is read + written; the cache's the
     // sum of what the SMs take in, 64 bytes per clock each at the 1.9 GHz of short products.
@@ -80,8 +83,18 @@ constexpr std::array kGpus = {
         "least regret over 900 bf16 products, 19000 plans raced on an H200, 700 W, CUDA 13.0, cold "
         "cache and code, 2026-11-22"},
     // SXM: the same SMs with slower memory (3.35 TB/s by the data sheet, 88 % of it as copied).
+    // The other Hoppers' memory likewise, and the clock from the dense 16-bit rate by NVIDIA's data
+    // sheets: 756 TFLOP/s for the PCIe card with 2.04 TB/s, 835 for the NVL with 3.94, 990 for the
+    // Grace Hopper with 96 GB of HBM3 at 4.02. Short products run at the clock of the f32 rate, 51
+    // TFLOP/s and 60 on the cards.
     Gpu{"h100", "sm_90", 132, 227 * kKiB, 50 * kMiB, 2.95e12, 17e12, 55e9, 1.83e9, 4096, 256, 512,
         hopper_cost, "the H200's, which has the same SMs; memory by the data sheet, 2026-11"},
+    Gpu{"h100-pcie", "sm_90", 114, 227 * kKiB, 50 * kMiB, 1.79e12, 12.8e12, 55e9, 1.62e9, 4096, 256,
+        512, hopper_cost, kHopperSource},
+    Gpu{"h100-nvl", "sm_90", 132, 227 * kKiB, 50 * kMiB, 3.47e12, 15e12, 55e9, 1.545e9, 4096, 256,
+        512, hopper_cost, kHopperSource},
+    Gpu{"gh200", "sm_90", 132, 227 * kKiB, 50 * kMiB, 3.54e12, 17e12, 55e9, 1.83e9, 4096, 256, 512,
+        hopper_cost, kHopperSource},
     // SXM 80 GB: 2.04 TB/s by the data sheet, 88 % of it as copied.
     Gpu{"a100-108sm", "sm_80", 108, 163 * kKiB, 40 * kMiB, 1.8e12, 4.5e12, 40e9, 1.41e9, 2048, 128,
         128, ampere_cost, kAmpereSource},
