@@ -9,9 +9,8 @@ namespace tessera::cuda {
 // throws.
 int device_count();
 
-// Workers, scratchpad, caches and clocks as the driver reports them; bandwidths and cost constants
-// are those shipped for the device's kind (core/machines.cpp), scaled where the device differs.
-// Throws Error(unsupported) where there is no such device.
+// The description of the device's kind (core/machines.cpp), scaled to what the driver tells
+// (core/reported_gpu.hpp). Throws Error(unsupported) where there is no such device.
 Machine cuda_machine(int device = 0);
 
 }  // namespace tessera::cuda
