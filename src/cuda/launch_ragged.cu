@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/catalogue.hpp"
 #include "core/sm90_tiles.hpp"
 #include "cuda/check.hpp"
 #include "cuda/group_prologue.cuh"
@@ -262,7 +261,7 @@ WorkspaceLayout general_ragged_workspace(const Plan& plan, const GroupSizes& siz
 const DeviceLine* run_ragged_sm90(const Plan& plan, const DeviceGroups& groups,
                                   ElementType bias_type, const RunOptions& options) {
   Sm90Launch launch = resolve(plan);
-  launch.config.is_grouped = find_kernel(plan.kernel)->has_group_code;
+  launch.config.is_grouped = launch.entry.has_group_code;
   launch.config.is_gated = groups.up.base != nullptr;
   launch.tile.block_m = launch.tile.block_m / launch.config.block.rows * launch.config.c_rows();
   const Problem& problem = plan.problem;

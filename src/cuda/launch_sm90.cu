@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/catalogue.hpp"
 #include "core/plain_product.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"
@@ -25,7 +24,7 @@ namespace {
 // workers drift apart (docs/grouped.md).
 Sm90Launch launch_of(const Plan& plan) {
   Sm90Launch launch = resolve(plan);
-  launch.config.is_grouped = claims_tiles(*find_kernel(plan.kernel), plan.problem);
+  launch.config.is_grouped = claims_tiles(launch.entry, plan.problem);
   return launch;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -20,25 +21,38 @@
 namespace tessera::cuda {
 namespace {
 
-// A plan may come from a text, and what is compiled goes by the kernel's tile alone.
-void check_general_plan(const Plan& plan) {
-  const KernelEntry& entry = *find_kernel(plan.kernel);
+struct GeneralKernel {
+  const CudaKernel* kernel = nullptr;
+  const KernelEntry* entry = nullptr;  // its row of the catalogue
+};
+
+// With no kernel where it is none of these.
+GeneralKernel find_general_kernel(std::string_view name) {
+  static const std::vector<GeneralKernel> all = [] {
+    std::vector<GeneralKernel> made;
+    for (const CudaKernel& kernel : general_kernels()) {
+      made.push_back({&kernel, find_kernel(kernel.name)});
+    }
+    return made;
+  }();
+  const auto found =
+      std::ranges::find(all, name, [](const GeneralKernel& one) { return one.kernel->name; });
+  return found == all.end() ? GeneralKernel{} : *found;
+}
+
+// nullptr where the plan's kernel is one of the Hopper kernels. A plan may come from a text, and
+// what is compiled goes by the kernel's tile alone.
+const CudaKernel* general_kernel_of(const Plan& plan) {
+  const auto [kernel, entry] = find_general_kernel(plan.kernel);
+  if (kernel == nullptr) return nullptr;
   const GemmTypes& types = plan.problem.types;
   const bool fits =
-      entry.a == types.a && entry.b == types.b && entry.tile.block_m == plan.tile.block_m &&
-      entry.tile.block_n == plan.tile.block_n && entry.tile.block_k == plan.tile.block_k;
-  if (fits) return;
+      entry->a == types.a && entry->b == types.b && entry->tile.block_m == plan.tile.block_m &&
+      entry->tile.block_n == plan.tile.block_n && entry->tile.block_k == plan.tile.block_k;
+  if (fits) return kernel;
   throw Error(ErrorCode::invalid_argument, "plan", "have the types and the tile of its kernel",
               std::string(name_of(types.a)) + " and " + to_text(plan.tile) + " with " + plan.kernel,
               "plan with this version of the library");
-}
-
-// nullptr where the plan's kernel is one of the Hopper kernels.
-const CudaKernel* general_kernel_of(const Plan& plan) {
-  const auto found = std::ranges::find(general_kernels(), plan.kernel, &CudaKernel::name);
-  if (found == general_kernels().end()) return nullptr;
-  check_general_plan(plan);
-  return &*found;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/catalogue.hpp"
 #include "cuda/check.hpp"
 #include "tessera/error.hpp"
 
@@ -96,6 +95,7 @@ Sm90Launch resolve(const Plan& plan) {
   const bool a_dense_rows = problem.a.major == Major::row;
   const bool b_dense_rows = problem.b.major == Major::row;
   Sm90Launch launch{*kernel,
+                    *entry,
                     transposed ? kernel->config(!b_dense_rows, a_dense_rows)
                                : kernel->config(a_dense_rows, !b_dense_rows),
                     sm90_cluster(entry->tile),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/catalogue.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/sm90_kernels.hpp"
 #include "cuda/tensor_map.hpp"
@@ -17,6 +18,7 @@ namespace tessera::cuda {
 // products or, transposed, Cᵀ = Bᵀ·Aᵀ.
 struct Sm90Launch {
   const Sm90Kernel& kernel;
+  const KernelEntry& entry;  // its row of the catalogue
   Sm90Config config;
   Sm90Cluster cluster;
   TileConfig tile;  // of the cluster; its block_m lies along wgmma's M

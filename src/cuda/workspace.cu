@@ -50,19 +50,31 @@ struct Owner {
 };
 
 // Lives as long as the process: at exit the driver takes the memory back, and may be gone first.
+// What is kept for an owner never moves.
 struct Pool {
   std::mutex mutex;
   std::map<Owner, Kept> of_owner;
 };
 
-Kept& kept_for(cudaStream_t stream) {
+Kept& kept_in_pool(const Owner& owner) {
   static Pool* const pool = new Pool;
+  const std::lock_guard lock(pool->mutex);
+  return pool->of_owner[owner];
+}
+
+// A launch asks several times, and most threads launch on one stream again and again.
+Kept& kept_for(cudaStream_t stream) {
+  struct Found {
+    Owner owner;
+    Kept* kept = nullptr;
+  };
+  thread_local Found last;
   Owner owner;
   owner.stream = stream == cudaStreamLegacy ? nullptr : stream;
   check(cudaGetDevice(&owner.device), "asking for the current device");
   if (stream == cudaStreamPerThread) owner.thread = std::this_thread::get_id();
-  const std::lock_guard lock(pool->mutex);
-  return pool->of_owner[owner];
+  if (last.kept == nullptr || last.owner != owner) last = {owner, &kept_in_pool(owner)};
+  return *last.kept;
 }
 
 void give_away(Kept& kept, Block& block) {
