@@ -107,13 +107,13 @@ void check_sizes(const RunOptions& options) {
       requirement = "end no earlier than it begins";
       break;
     case SizeFault::too_large:
-      requirement = "lie within the matrices' bounds";
+      requirement = "lie within the matrices' bounds, and in lines of its leading dimensions";
       break;
     case SizeFault::misaligned:
       requirement =
-          "begin at multiples of its elements' sizes, and keep what PointerArray::alignment "
-          "promises";
-      remedy = "copy it to aligned memory, or promise less; nothing was written";
+          "have pointers to its elements, multiples of their sizes, and keep what "
+          "PointerArray::alignment promises";
+      remedy = "copy it to aligned memory, or promise less; nothing was written for it";
       break;
   }
   fail_argument("group " + std::to_string(found.group), requirement,

@@ -238,6 +238,7 @@ DeviceProducts device_products(const RaggedProducts& products, double alpha, dou
   device.problem = array != nullptr ? problem_of(*array, alpha, beta, epilogue)
                                     : describe(door.samples, alpha, beta, epilogue);
   device.problem.groups.clear();
+  device.groups.multiplies = alpha != 0;
   const bool has_bias = epilogue.bias != BiasAxis::none;
   std::visit([&](const auto& views) { check_apart(views, alpha != 0, has_bias); }, products);
   if (array == nullptr) {

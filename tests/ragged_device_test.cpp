@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ragged.hpp"
@@ -241,7 +242,9 @@ TEST(RaggedDevice, PointersIntoTheMidstOfAnElementAreFaults) {
   e.pa[1] = biases[1] = e.pc[1];
   e.pa[2] = e.pb[2] = e.pa[1];  // of one without depth
   EXPECT_EQ(faults(with_bias), (std::vector{none, none, none}));
-  e.pb[1] = e.pa[1];  // 8×5
+  e.pb[1] = nullptr;  // 8×5, but no product needs it
+  EXPECT_EQ(faults(with_bias), (std::vector{none, none, none}));
+  e.pb[1] = e.pa[1];
   biases[0] = biases[1];
   EXPECT_EQ(faults({}), (std::vector{none, misaligned, none}));
   array.bias = reinterpret_cast<const void* const*>(std::uintptr_t{64});
@@ -249,6 +252,57 @@ TEST(RaggedDevice, PointersIntoTheMidstOfAnElementAreFaults) {
       << "no bias is read unless asked for";
   e.m[0] = -1;
   EXPECT_EQ(faults({}), (std::vector{negative, misaligned, none}));
+}
+
+// A leading dimension counts where there is a second line.
+TEST(RaggedDevice, NullPointersAndLinesThatRunIntoEachOtherAreFaults) {
+  Experts e;
+  const Epilogue with_bias{BiasAxis::column, Activation::none};
+  std::vector<const void*> biases = {e.bias.data(), nullptr, e.bias.data() + 16};
+  PointerArray array = e.array();
+  array.bias = biases.data();
+  const auto faults = [&](double alpha) {
+    const cuda::DeviceGroups groups = device_products(array, alpha, 0, with_bias).groups;
+    return std::vector{groups.fault(0), groups.fault(1), groups.fault(2)};
+  };
+  using enum SizeFault;
+  const std::vector fine{none, none, none};
+  const std::vector null_in_first{misaligned, none, none};
+  for (const void** pointer : {&e.pa[0], &e.pb[0]}) {
+    const void* const former = std::exchange(*pointer, nullptr);
+    EXPECT_EQ(faults(1), null_in_first);
+    EXPECT_EQ(faults(0), fine) << "A and B are not read";
+    *pointer = former;
+  }
+  void* const former = std::exchange(e.pc[0], nullptr);
+  EXPECT_EQ(faults(0), null_in_first);
+  e.pc[0] = former;
+  biases[0] = nullptr;
+  EXPECT_EQ(faults(0), null_in_first);
+  biases[0] = e.bias.data();
+
+  // 3×16×8, nothing, 12×1 without depth; B has columns.
+  std::vector<std::int64_t> narrow = {7, -9, -9};
+  const auto expect_first_needs = [&](IndexArray& leading, std::int64_t least) {
+    const IndexArray before = std::exchange(leading, index_array(narrow));
+    narrow[0] = least - 1;
+    EXPECT_EQ(faults(1)[0], too_large);
+    narrow[0] = least;
+    EXPECT_EQ(faults(1)[0], none);
+    leading = before;
+  };
+  expect_first_needs(array.lda, 8);
+  expect_first_needs(array.ldb, 8);
+  expect_first_needs(array.ldc, 16);
+  narrow = {16, -9, 0};
+  array.ldc = index_array(narrow);
+  EXPECT_EQ(faults(1), (std::vector{none, none, too_large})) << "twelve rows in one place";
+  narrow[2] = 1;
+  EXPECT_EQ(faults(1), fine);
+  array.lda = index_array(narrow);
+  e.m[0] = 1;
+  narrow[0] = 0;
+  EXPECT_EQ(faults(1), fine) << "a single row has no next one";
 }
 
 // The device's prologue finds every product's address from these; nothing later could say so.

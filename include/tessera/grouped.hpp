@@ -134,8 +134,9 @@ struct RaggedK {
 inline constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
 // Pointer array: products of any sizes at any addresses that are multiples of their elements' size;
-// on a CUDA device one that is not is a fault like a wrong size (check_sizes). The arrays have
-// `groups` entries; a pointer may be null where its matrix is empty.
+// on a CUDA device one that is not, or is null, or a leading dimension shorter than a line, is a
+// fault like a wrong size (check_sizes). The arrays have `groups` entries; a pointer may be null
+// where its matrix is empty.
 struct PointerArray {
   std::int64_t groups = 0;
   GemmTypes types = {};

@@ -30,12 +30,20 @@ struct OperandRule {
     return static_cast<const char*>(base) +
            (group * group_stride + begin * begin_stride) * element_bytes;
   }
-  // Whether a pointer that stands in memory leads into the midst of an element. The host has
-  // checked `base`.
-  TESSERA_HD bool leads_astray(std::int64_t group) const {
+  // Whether a pointer that stands in memory is null though it is needed, or leads into the midst of
+  // an element. The host has checked `base`.
+  TESSERA_HD bool leads_astray(std::int64_t group, bool is_needed) const {
     if (pointers == nullptr) return false;
+    const auto address = reinterpret_cast<std::uintptr_t>(pointers[group]);
     const auto size = static_cast<std::uintptr_t>(element_bytes);  // a power of two
-    return (reinterpret_cast<std::uintptr_t>(pointers[group]) & (size - 1)) != 0;
+    return address == 0 ? is_needed : (address & (size - 1)) != 0;
+  }
+  // Whether lines of so large a matrix run into each other.
+  TESSERA_HD bool is_narrow(std::int64_t group, std::int64_t rows, std::int64_t cols) const {
+    if (leading.data == nullptr) return false;
+    const std::int64_t lines = leads_rows ? rows : cols;
+    const std::int64_t length = leads_rows ? cols : rows;
+    return lines > 1 && length > 0 && leading[group] < length;
   }
   TESSERA_HD std::int64_t row(std::int64_t group) const {
     return leading.data != nullptr && leads_rows ? leading[group] : row_stride;
@@ -50,8 +58,9 @@ struct DeviceGroups {
   OperandRule a = {};
   OperandRule b = {};
   OperandRule c = {};
-  OperandRule up = {};    // the gated pair's second B, whose strides are B's; base null for others
-  OperandRule bias = {};  // its row_stride is from one value to the next
+  OperandRule up = {};     // the gated pair's second B, whose strides are B's; base null for others
+  OperandRule bias = {};   // its row_stride is from one value to the next
+  bool multiplies = true;  // alpha is not 0: A and B are read
 
   TESSERA_HD GroupOperands operands(std::int64_t group) const {
     const GroupSlice slice = sizes.slice(group);
@@ -73,15 +82,21 @@ struct DeviceGroups {
     return operands;
   }
 
-  // What is wrong with a product: its sizes, or where its matrices begin, as describe() sees it.
+  // What is wrong with a product: its sizes, or its matrices, as describe() sees them.
   TESSERA_HD SizeFault fault(std::int64_t group) const {
     const SizeFault of_sizes = sizes.fault(group);
     if (of_sizes != SizeFault::none || c.pointers == nullptr) return of_sizes;
     const GroupSlice size = sizes.slice(group);
+    if (a.is_narrow(group, size.m, size.k) || b.is_narrow(group, size.k, size.n) ||
+        c.is_narrow(group, size.m, size.n)) {
+      return SizeFault::too_large;
+    }
+    const bool has_c = size.m > 0 && size.n > 0;
+    const bool reads = multiplies && has_c;
     const bool is_astray =
-        (size.m > 0 && size.k > 0 && a.leads_astray(group)) ||
-        (size.k > 0 && size.n > 0 && b.leads_astray(group)) ||
-        (size.m > 0 && size.n > 0 && (c.leads_astray(group) || bias.leads_astray(group)));
+        (size.m > 0 && size.k > 0 && a.leads_astray(group, reads)) ||
+        (size.k > 0 && size.n > 0 && b.leads_astray(group, reads)) ||
+        (has_c && (c.leads_astray(group, true) || bias.leads_astray(group, true)));
     return is_astray ? SizeFault::misaligned : SizeFault::none;
   }
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <numeric>
 
@@ -185,9 +186,19 @@ TEST_P(RaggedRepeat, BrokenPromiseOfAlignment) {
   EXPECT_EQ(ragged.c().count_differences(ragged.c_before()), 0);
 }
 
-// An address within an element, which a kernel that loads it would trap on: for each of the four
-// pointers, of the last group with work, and where the pointer is not read.
-TEST_P(RaggedRepeat, PointersIntoTheMidstOfAnElement) {
+// Puts a value into device memory; returns what was there.
+template <class T>
+T exchange(const void* where, T value) {
+  void* const at = const_cast<void*>(where);
+  T former;
+  check(cudaMemcpy(&former, at, sizeof former, cudaMemcpyDeviceToHost));
+  check(cudaMemcpy(at, &value, sizeof value, cudaMemcpyHostToDevice));
+  return former;
+}
+
+// What a kernel would trap on, or write over another product's rows: each of the four pointers
+// within an element, and null; lines that run into each other. Where nothing is there all is well.
+TEST_P(RaggedRepeat, WrongPointersAndLinesAreReportedAndWriteNothing) {
   RaggedCase what{.door = DoorKind::array,
                   .types = types(),
                   .alignment = 16,
@@ -199,24 +210,7 @@ TEST_P(RaggedRepeat, PointersIntoTheMidstOfAnElement) {
   const auto plan =
       forced_ragged_plan(ragged, kernel(), {.kind = ScheduleKind::data_parallel, .workers = 20});
   if (!plan) GTEST_SKIP() << "the kernel cannot take these operands";
-  const auto move = [](const void* array, std::int64_t group, std::ptrdiff_t bytes) {
-    auto* const at = static_cast<std::byte*>(const_cast<void*>(array)) + group * sizeof(void*);
-    const std::byte* pointer = nullptr;
-    check(cudaMemcpy(&pointer, at, sizeof pointer, cudaMemcpyDeviceToHost));
-    pointer += bytes;
-    check(cudaMemcpy(at, &pointer, sizeof pointer, cudaMemcpyHostToDevice));
-  };
-  struct Array {
-    const char* name;
-    const void* data;
-    ElementType type;
-  };
-  for (const Array& array :
-       {Array{"A", products.a, types().a}, Array{"B", products.b, types().b},
-        Array{"C", products.c, types().c}, Array{"bias", products.bias, types().c}}) {
-    SCOPED_TRACE(array.name);
-    if (size_of(array.type) == 1) continue;
-    move(array.data, 3, 1);
+  const auto expect_fault = [&](const std::string& words) {
     run_ragged(*plan, products);
     std::string message = "no error";
     try {
@@ -224,17 +218,39 @@ TEST_P(RaggedRepeat, PointersIntoTheMidstOfAnElement) {
     } catch (const Error& error) {
       message = error.what();
     }
-    EXPECT_NE(message.find("group 3: must begin at multiples of its elements' sizes"),
-              std::string::npos)
-        << message;
+    EXPECT_NE(message.find("group 3: must " + words), std::string::npos) << message;
     EXPECT_EQ(ragged.c().count_differences(ragged.c_before()), 0);
     EXPECT_EQ(ragged.c().damage(), "");
-    move(array.data, 3, -1);
+  };
+  using Address = std::uintptr_t;
+  const auto address_of = [](const auto* pointers, int group) {
+    return static_cast<const void*>(pointers + group);
+  };
+  struct Array {
+    const char* name;
+    const void* third;
+    ElementType type;
+  };
+  for (const Array& array : {Array{"A", address_of(products.a, 3), types().a},
+                             Array{"B", address_of(products.b, 3), types().b},
+                             Array{"C", address_of(products.c, 3), types().c},
+                             Array{"bias", address_of(products.bias, 3), types().c}}) {
+    SCOPED_TRACE(array.name);
+    const auto former = exchange<Address>(array.third, 0);
+    expect_fault("have pointers to its elements");
+    exchange(array.third, former + 1);
+    if (size_of(array.type) > 1) expect_fault("have pointers to its elements");
+    exchange(array.third, former);
   }
-  for (const void* const unread :
-       {static_cast<const void*>(products.a), static_cast<const void*>(products.c)}) {
-    move(unread, 4, 1);
+  for (const IndexArray& leading : {products.lda, products.ldb, products.ldc}) {
+    const void* const third = static_cast<const std::int32_t*>(leading.data) + 3;
+    const auto former = exchange<std::int32_t>(third, 1);
+    expect_fault("lie within the matrices' bounds, and in lines");
+    exchange(third, former);
   }
+  exchange(address_of(products.a, 4), Address{1});
+  exchange(address_of(products.c, 4), Address{1});
+  exchange<std::int32_t>(static_cast<const std::int32_t*>(products.ldc.data) + 4, -1);
   run_ragged(*plan, products);
   EXPECT_NO_THROW(check_sizes({}));
   EXPECT_EQ(ragged.verdict(64), "");
