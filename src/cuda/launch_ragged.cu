@@ -233,7 +233,12 @@ std::int64_t most_tiles(const GroupSizes& sizes, const LineTile& tile) {
   const std::int32_t rows = tile.is_turned ? tile.block_n : tile.block_m;
   const std::int64_t across = ceil_div(sizes.bound_n, tile.is_turned ? tile.block_m : tile.block_n);
   const std::int64_t down = ceil_div(sizes.bound_m, rows);
-  if (sizes.source != SizeSource::row_segments) return sizes.groups * down * across;
+  if (sizes.source != SizeSource::row_segments) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    const double all =
+        static_cast<double>(sizes.groups) * static_cast<double>(down) * static_cast<double>(across);
+    return all < static_cast<double>(kMost) ? sizes.groups * down * across : kMost;
+  }
   // A segment has at most one tile that is not full, and none without rows.
   return across * (sizes.bound_m / rows + std::min<std::int64_t>(sizes.groups, sizes.bound_m));
 }

@@ -9,7 +9,8 @@
 
 namespace tessera::cuda {
 
-// The most tiles that sizes within their bounds can make.
+// The most tiles that sizes within their bounds can make; past 2^31, which no workspace has room
+// for if they are cut, just that.
 std::int64_t most_tiles(const GroupSizes& sizes, const LineTile& tile);
 
 // A partition with room for every line: what its schedule asks of the workspace.

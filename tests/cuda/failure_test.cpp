@@ -36,6 +36,33 @@ TEST(WithoutDevice, RunSaysSo) {
   }
 }
 
+// Their number, if each is as large as it may be, has no place in 64 bits.
+TEST(WithoutDevice, TooManyTilesToCutAreRefused) {
+  const std::vector<std::int64_t> sizes(std::size_t{1} << 18, 8);
+  const std::vector<void*> matrices(sizes.size());
+  const std::vector<const void*> operands(sizes.size());
+  PointerArray array;
+  array.groups = static_cast<std::int64_t>(sizes.size());
+  array.m = array.n = array.k = array.lda = array.ldb = array.ldc = index_array(sizes);
+  array.a = array.b = operands.data();
+  array.c = matrices.data();
+  array.bound = {std::int64_t{1} << 30, std::int64_t{1} << 30, 8};
+  Plan plan;
+  plan.problem = dense_problem({8, 8, 8});
+  plan.problem.groups.assign(sizes.size(), {8, 8, 8});
+  plan.machine.kind = MachineKind::gpu;
+  plan.machine.architecture = "sm_90";
+  plan.kernel = general_kernel().name;
+  plan.tile = general_kernel().tile;
+  plan.schedule = {.kind = ScheduleKind::split_k, .workers = 132, .splits = 2};
+  try {
+    ragged_workspace_bytes(plan, array);
+    ADD_FAILURE() << "a workspace was said to suffice";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+  }
+}
+
 class Failure : public CudaTest {
  protected:
   // That a plain product still works.
