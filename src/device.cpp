@@ -41,8 +41,9 @@ Workspace::Workspace(std::size_t size, MachineKind kind, void* stream)
     : size_(size), stream_(stream), kind_(kind) {
   if (size_ == 0) return;
   if (kind_ == MachineKind::gpu) {
-    data_ = cuda::allocate(size_, stream_);
-    initialize_workspace(data_, size_, stream_);
+    cuda::DeviceMemory memory(size_, stream_);
+    initialize_workspace(memory.data(), size_, stream_);
+    data_ = memory.give();
     return;
   }
   data_ = ::operator new(size_, kAlignment, std::nothrow);

@@ -31,21 +31,6 @@ namespace {
 constexpr std::int64_t kScratchElements = std::int64_t{1} << 28;
 constexpr std::int64_t kColumnUnit = 1024;
 
-class DeviceScratch {
- public:
-  DeviceScratch(std::int64_t bytes, void* stream)
-      : memory_(cuda::allocate(static_cast<std::size_t>(bytes), stream)), stream_(stream) {}
-  ~DeviceScratch() { cuda::release(memory_, stream_); }
-  DeviceScratch(const DeviceScratch&) = delete;
-  DeviceScratch& operator=(const DeviceScratch&) = delete;
-
-  std::byte* data() const { return static_cast<std::byte*>(memory_); }
-
- private:
-  void* memory_;
-  void* stream_;
-};
-
 ConstBatchView columns_of(ConstBatchView batch, std::int64_t left, std::int64_t count) {
   if (count > 0) batch.data = advanced(batch.data, left * batch.col_stride, batch.type);
   batch.cols = count;
@@ -186,7 +171,7 @@ void run_door(const Door& door, const ConstBatchView& up, Activation activation,
   const std::int64_t width = std::min(cols, most);
   const std::int64_t stride = (width + 31) / 32 * 32;
   const std::int64_t bytes = rows * stride * size_of(type);
-  const DeviceScratch memory(2 * bytes, options.stream);
+  const cuda::DeviceMemory memory(static_cast<std::size_t>(2 * bytes), options.stream);
   const GroupSizes sizes = sizes_of(door);
 
   for (std::int64_t left = 0; left < cols; left += width) {

@@ -5,6 +5,14 @@
 #include "cuda/check.hpp"
 
 namespace tessera::cuda {
+namespace {
+
+// Nobody is left to be told; the program must not take it for an error of its own.
+void forget(cudaError_t status) {
+  if (status != cudaSuccess) cudaGetLastError();
+}
+
+}  // namespace
 
 int set_current_device(int device) {
   int former = 0;
@@ -14,8 +22,7 @@ int set_current_device(int device) {
 }
 
 void restore_current_device(int device) noexcept {
-  // Nobody is left to be told.
-  static_cast<void>(cudaSetDevice(device));
+  forget(cudaSetDevice(device));
 }
 
 void* allocate(std::size_t bytes, void* stream) {
@@ -26,7 +33,7 @@ void* allocate(std::size_t bytes, void* stream) {
 }
 
 void release(void* memory, void* stream) noexcept {
-  static_cast<void>(cudaFreeAsync(memory, static_cast<cudaStream_t>(stream)));
+  forget(cudaFreeAsync(memory, static_cast<cudaStream_t>(stream)));
 }
 
 }  // namespace tessera::cuda

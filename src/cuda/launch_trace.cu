@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cuda/check.hpp"
-#include "cuda/device_memory.hpp"
 #include "schedule/traced_item.hpp"
 #include "tessera/error.hpp"
 
@@ -145,15 +144,11 @@ LaunchTrace::LaunchTrace(Trace* trace, const TracedLaunch& launch, cudaStream_t 
   const auto items = blocks * static_cast<std::size_t>(launch.items_per_worker + 1);
   const std::size_t head = blocks * sizeof(BlockRecord);
   const std::size_t bytes = head + items * sizeof(ItemRecord);
-  auto* const memory = static_cast<std::byte*>(allocate(bytes, stream));
-  space_ = {.blocks = reinterpret_cast<BlockRecord*>(memory),
-            .items = reinterpret_cast<ItemRecord*>(memory + head),
+  memory_ = DeviceMemory(bytes, stream);
+  space_ = {.blocks = reinterpret_cast<BlockRecord*>(memory_.data()),
+            .items = reinterpret_cast<ItemRecord*>(memory_.data() + head),
             .items_per_block = static_cast<std::int32_t>(launch.items_per_worker)};
-  check(cudaMemsetAsync(memory, 0, bytes, stream), "clearing the trace's records");
-}
-
-LaunchTrace::~LaunchTrace() {
-  if (space_.blocks != nullptr) release(space_.blocks, stream_);
+  check(cudaMemsetAsync(memory_.data(), 0, bytes, stream), "clearing the trace's records");
 }
 
 void LaunchTrace::finish() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cuda/device_memory.hpp"
 #include "cuda/trace_record.hpp"
 #include "schedule/partition.hpp"
 #include "tessera/trace.hpp"
@@ -26,7 +27,6 @@ class LaunchTrace {
   // A null `trace` makes everything here do nothing. Throws Error(unsupported) while the stream is
   // being captured, and whatever an allocation throws.
   LaunchTrace(Trace* trace, const TracedLaunch& launch, cudaStream_t stream);
-  ~LaunchTrace();
   LaunchTrace(const LaunchTrace&) = delete;
   LaunchTrace& operator=(const LaunchTrace&) = delete;
 
@@ -40,6 +40,7 @@ class LaunchTrace {
   Trace* trace_;
   TracedLaunch launch_;
   cudaStream_t stream_;
+  DeviceMemory memory_;
   TraceSpace space_;
 };
 

@@ -6,9 +6,11 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cuda/check.hpp"
+#include "cuda/device_memory.hpp"
 #include "cuda/library_workspace.hpp"
 #include "cuda/turn.hpp"
 #include "schedule/fixup.hpp"
@@ -27,6 +29,35 @@ std::size_t round_up(std::size_t bytes, std::size_t multiple) {
 struct Block {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
+};
+
+// Goes again unless it is kept.
+class NewBlock {
+ public:
+  NewBlock(std::size_t bytes, cudaStream_t stream)
+      : bytes_(round_up(bytes, kGrowth)), stream_(stream) {
+    const std::string doing = "allocating a workspace of " + std::to_string(bytes_) +
+                              " bytes (where operands are copied into it, a plan without "
+                              "PlanOptions::allow_copies needs less)";
+    check(cudaMallocAsync(&memory_, bytes_, stream), doing.c_str());
+  }
+  ~NewBlock() {
+    if (memory_ != nullptr) release(memory_, stream_);
+  }
+  NewBlock(const NewBlock&) = delete;
+  NewBlock& operator=(const NewBlock&) = delete;
+
+  void* data() const { return memory_; }
+  void zero_counters() const {
+    check(cudaMemsetAsync(memory_, 0, WorkspaceLayout::kCounterBytes, stream_),
+          "zeroing the workspace");
+  }
+  Block keep() { return {static_cast<std::byte*>(std::exchange(memory_, nullptr)), bytes_}; }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_;
+  cudaStream_t stream_;
 };
 
 // What is kept for a stream's handle.
@@ -82,33 +113,18 @@ void give_away(Kept& kept, Block& block) {
   block = {};
 }
 
-Block allocate_block(std::size_t bytes, cudaStream_t stream) {
-  const std::size_t wanted = round_up(bytes, kGrowth);
-  void* memory = nullptr;
-  const std::string doing = "allocating a workspace of " + std::to_string(wanted) +
-                            " bytes (where operands are copied into it, a plan without "
-                            "PlanOptions::allow_copies needs less)";
-  check(cudaMallocAsync(&memory, wanted, stream), doing.c_str());
-  return {static_cast<std::byte*>(memory), wanted};
-}
-
-void zero_counters(const Block& block, cudaStream_t stream) {
-  check(cudaMemsetAsync(block.data, 0, WorkspaceLayout::kCounterBytes, stream),
-        "zeroing the workspace");
-}
-
 void grow_queued(Kept& kept, std::size_t bytes, cudaStream_t stream) {
-  const Block block = allocate_block(bytes, stream);
+  NewBlock block(bytes, stream);
   if (kept.queued.data == nullptr) {
-    zero_counters(block, stream);
+    block.zero_counters();
   } else {
     // Zeros but for a fault that nobody has asked about yet.
-    check(cudaMemcpyAsync(block.data, kept.queued.data, WorkspaceLayout::kCounterBytes,
+    check(cudaMemcpyAsync(block.data(), kept.queued.data, WorkspaceLayout::kCounterBytes,
                           cudaMemcpyDeviceToDevice, stream),
           "keeping the workspace's counters");
     check(cudaFreeAsync(kept.queued.data, stream), "freeing a smaller workspace");
   }
-  kept.queued = block;
+  kept.queued = block.keep();
 }
 
 // A stream on which to prepare memory while others are captured, in whatever mode.
@@ -139,11 +155,11 @@ class StreamBesideCapture {
 // The graph keeps the memory's address, so that what has been captured is never freed.
 void grow_captured(Kept& kept, std::size_t bytes) {
   const StreamBesideCapture stream;
-  const Block block = allocate_block(bytes, stream);
-  zero_counters(block, stream);
+  NewBlock block(bytes, stream);
+  block.zero_counters();
   check(cudaStreamSynchronize(stream), "zeroing the workspace");
   give_away(kept, kept.captured);
-  kept.captured = block;
+  kept.captured = block.keep();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/device_memory.hpp"
 #include "cuda/product.hpp"
 #include "cuda/ragged_case.hpp"
 
@@ -146,6 +147,16 @@ TEST_F(PendingError, IsNotTakenForALaunchs) {
   EXPECT_NO_THROW(run(plan, groups));
   static_cast<void>(cudaGetLastError());  // a launch that goes well may have taken it
   EXPECT_EQ(ragged.verdict(64), "");
+}
+
+// Destructors have nobody to tell.
+TEST_F(PendingError, IsNotLeftByWhatCannotBeFreed) {
+  int on_the_host = 0;
+  cuda::release(&on_the_host, nullptr);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  cuda::restore_current_device(1 << 20);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  expect_usable();
 }
 
 TEST_F(PendingError, IsToldBeforeTheGeneralKernelStarts) {
