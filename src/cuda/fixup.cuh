@@ -40,20 +40,21 @@ __device__ inline Accumulator nothing() {
 
 // Turns this worker's partial sum into the tile's sum. Returns true in the one worker that goes on
 // with it, false in those that are done with the tile. All `kThreads` threads call it; `any` is a
-// barrier over them that tells each whether any of them passed true; `space_of` gives the workspace
-// when asked, so that no register holds it meanwhile. A thread has kInFlight pieces
-// of a partial on their way from the cache at a time.
-template <int kThreads, int kInFlight = 4, class SpaceOf, class Accumulator, int kCount,
-          class AnyBarrier>
-__device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum)[kCount],
-                       int thread, AnyBarrier any) {
+// barrier over them that tells each whether any of them passed true; `item_of` and `space_of` give
+// the item and the workspace when asked, so that no register holds them meanwhile. A thread has
+// kInFlight pieces of a partial on their way from the cache at a time.
+template <int kThreads, int kInFlight = 4, class ItemOf, class SpaceOf, class Accumulator,
+          int kCount, class AnyBarrier>
+__device__ bool fix_up(ItemOf item_of, SpaceOf space_of, Accumulator (&sum)[kCount], int thread,
+                       AnyBarrier any) {
   using Piece = FixupPiece<Accumulator>;
   static_assert(kCount % Piece::kValues == 0, "a thread's sums must fill 16-byte pieces");
   constexpr int kValues = Piece::kValues;
   constexpr int kPieces = kCount / kValues;
   constexpr int kBatch = kPieces % kInFlight == 0 ? kInFlight : kPieces % 4 == 0 ? 4 : 1;
   const auto slot = [&](std::int32_t peer) {
-    return static_cast<Piece*>(space_of().slots) + item.slot(peer) * (kPieces * kThreads) + thread;
+    return static_cast<Piece*>(space_of().slots) + item_of().slot(peer) * (kPieces * kThreads) +
+           thread;
   };
 
   const auto add = [&](const Piece* from) {
@@ -71,10 +72,10 @@ __device__ bool fix_up(const WorkItem& item, SpaceOf space_of, Accumulator (&sum
     }
   };
 
-  for (FixupStep step(item.peer, item.peers); step.valid(); step.up()) {
+  for (FixupStep step(item_of().peer, item_of().peers); step.valid(); step.up()) {
     const auto counter = [&]() -> std::uint32_t* {
       const FixupSpace space = space_of();
-      return &space.counters[step.counter(item, space.counters_per_level)];
+      return &space.counters[step.counter(item_of(), space.counters_per_level)];
     };
     const auto others = static_cast<std::uint32_t>(step.children() - 1);
 

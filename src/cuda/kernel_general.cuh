@@ -192,8 +192,8 @@ __launch_bounds__(Multiply::kConfig.threads(), Multiply::kConfig.blocks_per_sm) 
       multiply_item(item, group);
       if (records()) multiplied = ptx::cycles_of_sm();
       if (item.is_whole_tile() ||
-          fix_up<kThreads>(
-              item, [&] { return arguments.fixup; }, sum, thread, BlockBarrier{})) {
+          fix_up<kThreads>([&] { return item; }, [&] { return arguments.fixup; }, sum, thread,
+                           BlockBarrier{})) {
         finish(item, group);
       }
       if (records()) recorder.add(worker, item, started, multiplied);

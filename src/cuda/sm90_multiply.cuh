@@ -58,7 +58,9 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
   // 16-byte pieces of a partial that a thread has on their way at a time, as registers allow.
   constexpr int kPiecesInFlight = kConfig.sums_per_thread() <= 64 ? 16 : 4;
   constexpr int kTurnBarrier = 4;  // and 5, a warpgroup each; 0 to 3 are taken
-  constexpr bool kReadsSlotsAnew = !(kIsGrouped && kColumns == 192);  // as registers allow
+  // As registers allow.
+  constexpr bool kReadsSlotsAnew = !(kIsGrouped && kColumns == 192);
+  constexpr bool kAsksForItem = kIsGrouped || (!kIsPlain && kColumns == 192);
   SharedStorage<kConfig>& shared = block.shared;
   const Sm90Header& header = shared.header;
   const int blocks = block.blocks;
@@ -409,9 +411,9 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
         for (float& sum : sums) sum = 0;
       }
     }
-    // In groups asked for anew: the item's address is not kept across the main loop.
+    // Asked for anew, the item's address is not kept across the main loop.
     const auto again = [&]() -> const WorkItem& {
-      if constexpr (kIsGrouped) {
+      if constexpr (kAsksForItem) {
         return *at;
       } else {
         return item;
@@ -424,7 +426,7 @@ __device__ __forceinline__ void multiply_items(const BlockContext<kConfig>& bloc
       }
     }
     if (kIsWhole || again().is_whole_tile() ||
-        fix_up<kWarpgroupThreads, kPiecesInFlight>(again(), own_fixup_space, sums,
+        fix_up<kWarpgroupThreads, kPiecesInFlight>(again, own_fixup_space, sums,
                                                    ptx::thread_in_block() % kWarpgroupThreads,
                                                    any_of_warpgroup)) {
       // The first item may have come before its group's record.
