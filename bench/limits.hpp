@@ -28,6 +28,10 @@ struct PeakMeasurement {
 // few runs of two milliseconds.
 PeakMeasurement measure_peak(ElementType type, int threads);
 
+// The same of the type's widest instructions, as a Machine's peaks are: on Sapphire Rapids without
+// tile registers f32, to which bf16 can be widened, is faster than those.
+PeakMeasurement measure_own_peak(ElementType type, int threads);
+
 // Bytes per second that `threads` threads read together from memory: the best of a few passes over
 // a buffer on ordinary pages that no cache holds, each thread reading its part as 1, 4, 8 or 16
 // streams side by side. One stream alone leaves a third of the bandwidth of a Zen 4 core unused.

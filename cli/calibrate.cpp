@@ -36,7 +36,7 @@ struct CalibrateRequest {
 // Peaks and bandwidths that can be read off directly; the fit finds the rest.
 void measure_limits(Machine& machine) {
   for (PeakRate& peak : machine.peaks) {
-    const double measured = bench::measure_peak(peak.type, machine.workers).flops_per_second;
+    const double measured = bench::measure_own_peak(peak.type, machine.workers).flops_per_second;
     if (measured > 0) peak.flops_per_second_per_worker = measured / machine.workers;
   }
   machine.worker_memory_bytes_per_second = bench::measure_read_bandwidth(1);
@@ -81,6 +81,9 @@ std::string constants_text(const Machine& machine) {
   line("an iteration", cost.iteration_overhead_seconds * 1e9, "ns");
   line("adding a partial tile", 1e-9 / cost.peer_seconds_per_byte, "GB/s");
   line("share of the peak", 100 * cost.compute_efficiency, "%");
+  if (const double f32 = machine.peak(ElementType::f32); f32 > 0) {
+    line("bf16 as it is, beside f32", machine.peak(ElementType::bf16) / f32, "times as fast");
+  }
   line("memory, all workers", machine.memory_bytes_per_second * 1e-9, "GB/s");
   line("memory, one worker", machine.worker_memory_bytes_per_second * 1e-9, "GB/s");
   line("shared cache", machine.cache_bytes_per_second * 1e-9, "GB/s");
