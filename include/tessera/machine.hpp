@@ -14,7 +14,9 @@ namespace tessera {
 
 enum class MachineKind : std::uint8_t { cpu, gpu };
 
-// Peak arithmetic rate for one input type.
+// Peak arithmetic rate for one input type, of the widest instructions that multiply it as it is. A
+// CPU that has such for bf16 may multiply f32 faster all the same, as Sapphire Rapids does without
+// its tile registers; the planner weighs widening then.
 struct PeakRate {
   ElementType type = ElementType::f32;
   double flops_per_second_per_worker = 0;  // a multiply-add counts as two

@@ -46,6 +46,15 @@ const KernelEntry* find_kernel(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
+double best_rate(ElementType type, const Machine& machine) {
+  double rate = machine.peak(type);
+  for (const KernelEntry& kernel : catalogue()) {
+    if (kernel.a != type || !architecture_runs(machine.architecture, kernel.architecture)) continue;
+    rate = std::max(rate, machine.peak(kernel.multiplies));
+  }
+  return rate;
+}
+
 bool claims_tiles(const KernelEntry& kernel, const Problem& problem) {
   return kernel.has_group_code && problem.groups.size() > 1 && problem.types.c == problem.types.a;
 }

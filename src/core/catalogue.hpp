@@ -28,6 +28,8 @@ struct KernelEntry {
   std::string_view architecture;  // the least that runs it, as in Machine::architecture
   ElementType a = ElementType::f32;
   ElementType b = ElementType::f32;
+  // Whose peak rate is the kernel's: f32's where a CPU widens bf16 or f16 while it packs.
+  ElementType multiplies = ElementType::f32;
   // GPU: complete. CPU: mr and nr; the planner chooses the blocks, which any multiple may be.
   TileConfig tile;
   bool needs_tma = false;    // reads A and B, or copies of them, by the tensor memory accelerator
@@ -38,6 +40,8 @@ struct KernelEntry {
   // GPU: compiled for groups as well, whose tiles workers claim one by one, each when it is free,
   // and whose last tiles are no wider than they have to be.
   bool has_group_code = false;
+  // CPU: bytes of an element, for how deep packed panels are and how long packing takes.
+  int packed_size = 0;
   // CPU: whether it can read operands where they lie; other rows pack whatever the tile says.
   bool reads_in_place = false;
   // CPU: whether it reads B's rows where they lie and groups them in registers; A is packed.
@@ -55,6 +59,10 @@ std::span<const KernelEntry> cuda_kernels();
 
 // nullptr where no kernel has the name.
 const KernelEntry* find_kernel(std::string_view name);
+
+// The best rate at which a machine's kernels multiply a type: its own, or that of the type that it
+// is widened to.
+double best_rate(ElementType type, const Machine& machine);
 
 // Why a kernel cannot compute a problem on a machine, as a sentence; nothing where it can. This is
 // the only statement of these constraints.

@@ -20,7 +20,8 @@ std::string_view nearest_shipped(std::string_view architecture) {
   const cpu::Pipes pipes = cpu::multiply_add_pipes();
   if (architecture == "scalar" || architecture == "avx2") return "avx2-laptop";
   if (cpu::is_amd()) return pipes.multiply_adds_per_cycle == 1 ? "zen4" : "zen5";
-  return architecture == "amx" ? "sapphire-rapids" : "icelake";
+  if (architecture == "amx") return "sapphire-rapids";
+  return architecture == "avx512_bf16" ? "sapphire-rapids-avx512" : "icelake";
 }
 
 std::string first_word_of(const std::string& path) {

@@ -120,6 +120,46 @@ TEST(Run, RefusesAForeignPacking) {
   EXPECT_THROW(pack_b(stock.plan, {&operands, 3, 3, 3, 1, ElementType::f64}), Error);
 }
 
+// Whichever kernel a plan of more or fewer rows prefers, one that is packed for goes on being used.
+TEST(Run, PackedBf16ServesItsKernelForAnyNumberOfRows) {
+  const GemmTypes types{ElementType::bf16, ElementType::bf16, ElementType::f32};
+  const Machine machine = host_machine();
+  for (const char* kernel : {"cpu_avx512bf16_bf16", "cpu_avx512_bf16", "cpu_avx2_bf16"}) {
+    if (!architecture_runs(machine.architecture, find_kernel(kernel)->architecture)) continue;
+    SCOPED_TRACE(kernel);
+    PlanOptions options;
+    options.kernel = kernel;
+    options.tile = TileConfig{.block_k = 128};
+    const Plan many = make_plan(dense_problem({4096, 90, 300}, types), machine, options);
+    for (const std::int64_t m : {1, 5, 70}) {
+      Product product(types, {m, 90, 300}, 0, Fill::normal, 5);
+      Operands operands = product.operands();
+      const Plan plan = make_plan(describe({&operands, 1}, 1, 0, {}), machine, options);
+      const PackedMatrix packed = pack_b(many, operands.b);
+      EXPECT_EQ(packed.kernel(), kernel);
+      operands.packed_b = &packed;
+      cpu::run_plan(plan, {&operands, 1}, {});
+      EXPECT_EQ(check_product(product, 1, 0, {}, kMostPeers), "") << "m = " << m;
+      Plan foreign = plan;
+      foreign.kernel = "cpu_scalar_bf16";
+      EXPECT_THROW(cpu::run_plan(foreign, {&operands, 1}, {}), Error);
+    }
+  }
+}
+
+TEST(Run, Bf16RepeatsItsBitsUnderOnePlan) {
+  const GemmTypes types{ElementType::bf16, ElementType::bf16, ElementType::f32};
+  for (const GemmShape& shape : {GemmShape{1, 300, 500}, {70, 90, 300}, {200, 200, 200}}) {
+    Product product(types, shape, 0, Fill::normal, 6);
+    const Operands operands = product.operands();
+    Plan plan = make_plan(describe({&operands, 1}, 1, 0, {}), host_machine());
+    EXPECT_EQ(run_and_check(plan, product, 1), "");
+    const std::vector<std::byte> first = product.c.bytes();
+    EXPECT_EQ(run_and_check(plan, product, 2), "");
+    EXPECT_EQ(product.c.bytes(), first);
+  }
+}
+
 TEST(Run, FromManyThreadsAndInsideAParallelRegion) {
   Stock stock;
   std::array<std::string, 6> faults;

@@ -19,7 +19,8 @@ Intensities intensities_of(const Plan& plan) {
   if (plan.cost.memory_bytes > 0) {
     intensities.plan = flops_of(plan.problem) / plan.cost.memory_bytes;
   }
-  intensities.ridge = machine.peak(types.a) * machine.workers / machine.memory_bytes_per_second;
+  intensities.ridge =
+      best_rate(types.a, machine) * machine.workers / machine.memory_bytes_per_second;
   return intensities;
 }
 
@@ -59,7 +60,7 @@ Explanation explain(const Plan& plan) {
   e.scratchpad_limit = plan.machine.scratchpad_bytes;
   e.peers = most_peers(profile, plan.schedule);
   e.fixup = fixup_path(e.peers);
-  const double peak = plan.machine.peak(types.a) * plan.machine.workers;
+  const double peak = best_rate(types.a, plan.machine) * plan.machine.workers;
   if (plan.cost.seconds > 0) e.flops_per_second = flops_of(plan.problem) / plan.cost.seconds;
   if (peak > 0) e.share_of_peak = e.flops_per_second / peak;
   return e;

@@ -26,27 +26,47 @@ int splits_for(const GemmShape& shape, const Machine& machine, const TileConfig&
       std::max<std::int64_t>(1, std::min<std::int64_t>(workers / columns, shape.k / kLeastDepth)));
 }
 
+// The product of the predicted times: a factor lost on few rows weighs as much as one on many.
+double time_on_all(Problem problem, const Machine& machine, const TileCandidate& candidate) {
+  double product = 1;
+  for (const std::int64_t rows : kRows) {
+    problem.groups = {{rows, kSide, kSide}};
+    const std::vector<ShapeRun> runs = shape_runs(problem);
+    const TileProfile profile =
+        profile_tiles(runs, problem, machine, candidate.tile, candidate.kernel);
+    Schedule schedule;
+    schedule.workers = candidate.workers;
+    const Traffic traffic = traffic_of(profile, problem, machine, {}, candidate.workers);
+    product *= predict(profile, machine, schedule, traffic).seconds;
+  }
+  return product;
+}
+
 }  // namespace
+
+void keep_invariant_kernel(const PlanRequest& request, std::vector<const KernelEntry*>& kernels,
+                           TileChoices& choices) {
+  if (kernels.size() <= 1) return;
+  // How many workers a product gets, and how its operands lie, may depend on m.
+  const Problem problem = dense_problem({}, request.problem.types);
+  const Machine machine = with_workers(request.machine, 1);
+  const KernelEntry* best = *std::ranges::min_element(kernels, {}, [&](const KernelEntry* kernel) {
+    return time_on_all(problem, machine, {kernel, invariant_cpu_tile(*kernel), 1});
+  });
+  for (const KernelEntry* kernel : kernels) {
+    if (kernel == best) continue;
+    choices.rejected.push_back({std::string(kernel->name), kernel->tile,
+                                "batch_invariant fixes the kernel by the types alone"});
+  }
+  kernels = {best};
+}
 
 void keep_invariant_tile(const PlanRequest& request, TileChoices& choices) {
   if (choices.accepted.size() <= 1) return;
-  // The product of the predicted times: a factor lost on few rows weighs as much as one on many.
-  const auto time_on_all = [&](const TileCandidate& candidate) {
-    double product = 1;
-    for (const std::int64_t rows : kRows) {
-      Problem problem = request.problem;
-      problem.groups = {{rows, kSide, kSide}};
-      const std::vector<ShapeRun> runs = shape_runs(problem);
-      const TileProfile profile =
-          profile_tiles(runs, problem, request.machine, candidate.tile, candidate.kernel);
-      Schedule schedule;
-      schedule.workers = candidate.workers;
-      const Traffic traffic = traffic_of(profile, problem, request.machine, {}, candidate.workers);
-      product *= predict(profile, request.machine, schedule, traffic).seconds;
-    }
-    return product;
+  const auto price = [&](const TileCandidate& candidate) {
+    return time_on_all(request.problem, request.machine, candidate);
   };
-  const TileCandidate best = *std::ranges::min_element(choices.accepted, {}, time_on_all);
+  const TileCandidate best = *std::ranges::min_element(choices.accepted, {}, price);
   for (const TileCandidate& candidate : choices.accepted) {
     if (candidate.kernel == best.kernel && candidate.tile == best.tile) continue;
     choices.rejected.push_back({kernel_name(candidate), candidate.tile,

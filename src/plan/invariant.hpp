@@ -6,6 +6,10 @@
 
 namespace tessera {
 
+// Leaves the one of a CPU's kernels that is the best over products of few, some and many rows.
+void keep_invariant_kernel(const PlanRequest& request, std::vector<const KernelEntry*>& kernels,
+                           TileChoices& choices);
+
 // Leaves the one tile that the types and the machine prescribe: the best over products of few, some
 // and many rows, whatever the problem's own.
 void keep_invariant_tile(const PlanRequest& request, TileChoices& choices);

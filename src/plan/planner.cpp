@@ -94,11 +94,11 @@ void check_options(const Problem& problem, const Machine& machine, const PlanOpt
 
 // Candidates without a peak rate or with tiles beyond counting cannot be costed.
 void reject_uncountable(const PlanRequest& request, TileChoices& choices) {
-  const ElementType type = request.problem.types.a;
-  const bool has_rate = request.machine.peak(type) > 0;
   std::erase_if(choices.accepted, [&](const TileCandidate& candidate) {
     std::optional<std::string> objection = why_not(candidate.tile, request.problem);
-    if (!has_rate) {
+    const ElementType type =
+        candidate.kernel != nullptr ? candidate.kernel->multiplies : request.problem.types.a;
+    if (request.machine.peak(type) <= 0) {
       objection = "the machine has no peak rate for " + std::string(name_of(type));
     }
     if (objection) choices.rejected.push_back({kernel_name(candidate), candidate.tile, *objection});

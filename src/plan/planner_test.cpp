@@ -436,7 +436,7 @@ std::string bits_of(const Plan& plan) {
 TEST(Planner, BatchInvariantPlansDifferInNothingThatFixesBits) {
   PlanOptions options;
   options.batch_invariant = true;
-  for (const char* name : {"h200", "zen5", "gpu-84sm"}) {
+  for (const char* name : {"h200", "zen5", "gpu-84sm", "sapphire-rapids-avx512"}) {
     const Machine machine = machine_by_name(name);
     for (const GemmShape shape : {GemmShape{1, 4096, 4096}, GemmShape{1, 512, 32768}}) {
       Problem problem = dense_problem(shape, gemm_types_for(ElementType::bf16));

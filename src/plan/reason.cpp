@@ -1,6 +1,8 @@
 #include "plan/reason.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "core/operand_copies.hpp"
 #include "plan/layer.hpp"
@@ -59,6 +61,23 @@ std::string why_tile(const TileCandidate& candidate) {
   return "";
 }
 
+// Where a machine multiplies a wider type faster than the problem's own.
+std::string why_kernel(const PlanRequest& request, const TileCandidate& candidate) {
+  if (candidate.kernel == nullptr || request.options.kernel) return "";
+  const ElementType type = request.problem.types.a;
+  const double own = request.machine.peak(type);
+  if (best_rate(type, request.machine) <= own) return "";
+  const ElementType multiplied = candidate.kernel->multiplies;
+  const std::string name(name_of(type));
+  if (multiplied == type) {
+    return "; " + name + " is multiplied as it is: widening it would cost more than it saves";
+  }
+  std::array<char, 32> times{};
+  std::snprintf(times.data(), times.size(), "%.2g", request.machine.peak(multiplied) / own);
+  return "; " + name + " is widened to " + std::string(name_of(multiplied)) +
+         ", which is multiplied " + times.data() + " times as fast here";
+}
+
 // Whether the catalogue has kernels for the problem that cannot read its operands where they lie.
 bool could_copy(const PlanRequest& request) {
   if (!may_copy(request.options)) return false;
@@ -107,7 +126,8 @@ std::string reason_for(const PlanRequest& request, const TileCandidate& candidat
   } else {
     text = why_schedule(profile, schedule);
   }
-  return text + why_tile(candidate) + why_copied(request, candidate) + why_limited(prediction);
+  return text + why_tile(candidate) + why_kernel(request, candidate) +
+         why_copied(request, candidate) + why_limited(prediction);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/candidates.hpp"
+#include "plan/invariant.hpp"
 #include "plan/orientation.hpp"
 
 namespace tessera {
@@ -67,7 +68,7 @@ constexpr double kWorthWaking = 131072;
 // 398. So shallow that B's block stays in L2 loses too: f32 512³ 113.0 (110.7 with 256 of k),
 // 384×384×3000 108.7 (107.8 with 336), f64 512³ 53.3 (43.7 with 128).
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel) {
-  return size_of(kernel.a) == 1 ? 2048 : 4096;
+  return kernel.packed_size == 1 ? 2048 : 4096;
 }
 // Tile registers take 128 bytes for every two cycles of a multiplication, of which the second-level
 // cache gives half: a panel of B that is so short stays in the nearest one while A's rows stream
@@ -111,10 +112,11 @@ std::int64_t pieces(std::int64_t size, std::int64_t block) {
 // line where there are several: packing takes whole lines of rows along k; `splits` pieces
 // get equally many of them. A quarter more is better than one more pass over C: 1025³ in f32 takes
 // 2 % less in two blocks of 516 than in three of 344 (Zen 4, 2026-11).
-int choose_block_k(std::int64_t k, ElementType type, std::int64_t splits, std::int64_t bytes) {
-  const std::int64_t most = (bytes + bytes / 4) / size_of(type);
+int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
+                   std::int64_t bytes) {
+  const std::int64_t most = (bytes + bytes / 4) / kernel.packed_size;
   const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
-  const int multiple = blocks > 1 ? 64 / size_of(type) : 4;
+  const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
   return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);
 }
 
@@ -141,14 +143,15 @@ struct Enumeration {
   void add(const TileConfig& tile, int workers) {
     const TileConfig as_posed = product.is_turned ? turned(tile) : tile;
     for (const TileCandidate& known : choices.accepted) {
-      if (known.tile == as_posed && known.workers == workers) return;
+      const bool is_same = known.tile == as_posed && known.workers == workers;
+      if (is_same && known.kernel == &kernel) return;
     }
     choices.accepted.push_back({&kernel, as_posed, workers});
   }
 
   // How deep panels of such a tile are, with k in `splits` pieces.
   int packed_block_k(const TileConfig& tile, std::int64_t splits) const {
-    return choose_block_k(product.shape.k, kernel.a, splits,
+    return choose_block_k(product.shape.k, kernel, splits,
                           panel_bytes_per_row(kernel, tile, product.shape, request.machine));
   }
 
@@ -161,7 +164,7 @@ struct Enumeration {
       TileConfig tile = packed;
       tile.a_in_place = true;
       tile.b_in_place = true;
-      tile.block_k = choose_block_k(shape.k, kernel.a, 1, kDotBytes);
+      tile.block_k = choose_block_k(shape.k, kernel, 1, kDotBytes);
       add(tile, workers);
     }
     if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
@@ -354,26 +357,50 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   return {};
 }
 
-// The first kernel that can is the best: the catalogue lists the widest instruction sets first.
-const KernelEntry* choose_kernel(const PlanRequest& request, TileChoices& choices) {
-  const KernelEntry* chosen = nullptr;
+// Why a kernel need not be weighed against one of a wider instruction set, which can compute the
+// same: only faster arithmetic makes up for reading operands less well.
+std::optional<std::string> why_no_rival(const KernelEntry& kernel, const KernelEntry& widest,
+                                        const Machine& machine) {
+  if (machine.peak(kernel.multiplies) > machine.peak(widest.multiplies)) return {};
+  return "comes after " + std::string(widest.name) + ", which multiplies as fast or faster";
+}
+
+// The catalogue lists the widest instruction sets first: the first kernel that can, and those that
+// may be faster.
+std::vector<const KernelEntry*> choose_kernels(const PlanRequest& request, TileChoices& choices) {
+  std::vector<const KernelEntry*> chosen;
   for (const KernelEntry& kernel : cpu_kernels()) {
     if (kernel.a != request.problem.types.a || kernel.b != request.problem.types.b) continue;
     if (request.options.kernel && *request.options.kernel != kernel.name) continue;
-    const auto reject = [&](std::string reason) {
-      choices.rejected.push_back({std::string(kernel.name), kernel.tile, std::move(reason)});
-    };
     auto reason = why_not(kernel, request.problem, request.machine);
     if (!reason) reason = why_too_small(kernel, request);
-    if (reason) {
-      reject(*reason);
-    } else if (chosen == nullptr) {
-      chosen = &kernel;
-    } else if (request.options.keep_others) {
-      reject("comes after " + std::string(chosen->name) + ", which can compute this too");
+    if (!reason && !chosen.empty()) {
+      reason = why_no_rival(kernel, *chosen.back(), request.machine);
+    }
+    if (!reason) {
+      chosen.push_back(&kernel);
+    } else if (chosen.empty() || request.options.keep_others) {
+      choices.rejected.push_back({std::string(kernel.name), kernel.tile, *reason});
     }
   }
   return chosen;
+}
+
+void enumerate_tiles_of(const KernelEntry& kernel, const PlanRequest& request,
+                        TileChoices& choices) {
+  Enumeration tiles{request, kernel, face(request.problem, largest_sides(request), kernel.tile.nr),
+                    choices};
+  const bool one_product = request.runs.size() == 1 && request.runs.front().count == 1;
+  for (const int workers : worker_counts(request)) {
+    if (request.options.tile) {
+      add_callers(*request.options.tile, tiles, workers);
+    } else if (request.options.batch_invariant) {
+      tiles.add(invariant_cpu_tile(kernel), workers);
+    } else {
+      if (one_product) add_equal_shares(tiles, workers);
+      if (!one_product || workers > 1) add_middling(tiles, workers);
+    }
+  }
 }
 
 }  // namespace
@@ -382,26 +409,14 @@ TileConfig invariant_cpu_tile(const KernelEntry& kernel) {
   TileConfig tile = kernel.tile;
   tile.block_m = round_up_to(128, tile.mr);
   tile.block_n = round_up_to(512, tile.nr);
-  tile.block_k = static_cast<int>(panel_bytes_per_row(kernel) / size_of(kernel.a));
+  tile.block_k = static_cast<int>(panel_bytes_per_row(kernel) / kernel.packed_size);
   return tile;
 }
 
 void enumerate_cpu_tiles(const PlanRequest& request, TileChoices& choices) {
-  const KernelEntry* kernel = choose_kernel(request, choices);
-  if (kernel == nullptr) return;
-  Enumeration tiles{request, *kernel,
-                    face(request.problem, largest_sides(request), kernel->tile.nr), choices};
-  const bool one_product = request.runs.size() == 1 && request.runs.front().count == 1;
-  for (const int workers : worker_counts(request)) {
-    if (request.options.tile) {
-      add_callers(*request.options.tile, tiles, workers);
-    } else if (request.options.batch_invariant) {
-      tiles.add(invariant_cpu_tile(*kernel), workers);
-    } else {
-      if (one_product) add_equal_shares(tiles, workers);
-      if (!one_product || workers > 1) add_middling(tiles, workers);
-    }
-  }
+  std::vector<const KernelEntry*> kernels = choose_kernels(request, choices);
+  if (request.options.batch_invariant) keep_invariant_kernel(request, kernels, choices);
+  for (const KernelEntry* kernel : kernels) enumerate_tiles_of(*kernel, request, choices);
 }
 
 }  // namespace tessera

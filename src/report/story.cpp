@@ -40,7 +40,7 @@ void tell_intensity(Story& story) {
   const double used =
       std::min<double>(machine.workers, static_cast<double>(plan.schedule.workers) *
                                             plan.tile.cluster_m * plan.tile.cluster_n);
-  story.peak_flops_per_second = machine.peak(plan.problem.types.a) * used;
+  story.peak_flops_per_second = best_rate(plan.problem.types.a, machine) * used;
   story.memory_bytes_per_second =
       std::min(machine.memory_bytes_per_second, used * machine.worker_memory_bytes_per_second);
   story.cache_bytes_per_second =

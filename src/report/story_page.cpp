@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/catalogue.hpp"
 #include "core/tile_config.hpp"
 #include "report/bar.hpp"
 #include "report/chrome_trace.hpp"
@@ -331,7 +332,7 @@ void add_machine(const Story& story, const std::string& command, Page& page) {
       {{"", false}, {"", false}},
       {{"machine", fmt::format("{} ({})", machine.name, machine.architecture)},
        {"workers", fmt::format("{} of {}", story.plan.schedule.workers, machine.workers)},
-       {"peak", flops_per_second(machine.peak(story.plan.problem.types.a) * machine.workers)},
+       {"peak", flops_per_second(best_rate(story.plan.problem.types.a, machine) * machine.workers)},
        {"memory", bytes_per_second(machine.memory_bytes_per_second)},
        {"shared cache", fmt::format("{}, {}", bytes(static_cast<double>(machine.cache_bytes)),
                                     bytes_per_second(machine.cache_bytes_per_second))},

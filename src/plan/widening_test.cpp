@@ -1,0 +1,115 @@
+// Where bf16 is widened to f32 while it is packed, and where it is multiplied as it is.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "plan/explain.hpp"
+#include "tessera/plan.hpp"
+
+namespace tessera {
+namespace {
+
+Plan bf16_plan(const Machine& machine, const GemmShape& shape, const PlanOptions& options = {}) {
+  return make_plan(dense_problem(shape, gemm_types_for(ElementType::bf16)), machine, options);
+}
+
+constexpr std::string_view kOwnBf16 = "cpu_avx512bf16_bf16";
+constexpr std::string_view kWidenedBf16 = "cpu_avx512_bf16";
+
+TEST(Widening, Bf16IsWidenedWhereF32IsFasterAndThatPays) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids-avx512"), 2);
+  PlanOptions options;
+  options.keep_others = true;
+  for (const GemmShape& square : {GemmShape{256, 256, 256}, {1000, 1000, 1000}}) {
+    const Plan plan = bf16_plan(machine, square, options);
+    EXPECT_EQ(plan.kernel, kWidenedBf16);
+    EXPECT_NE(plan.reason.find("bf16 is widened to f32, which is multiplied 2 times as fast"),
+              std::string::npos)
+        << plan.reason;
+    const auto own = std::ranges::find(plan.others, kOwnBf16, &Candidate::kernel);
+    ASSERT_NE(own, plan.others.end());
+    EXPECT_GT(own->cost.value().seconds, plan.cost.seconds);
+    const auto narrow = std::ranges::find(plan.others, "cpu_avx2_bf16", &Candidate::kernel);
+    ASSERT_NE(narrow, plan.others.end());
+    EXPECT_NE(narrow->rejection.find("comes after cpu_avx512_bf16"), std::string::npos);
+  }
+  for (const GemmShape& few : {GemmShape{1, 4096, 4096}, {4, 4096, 4096}, {16, 16, 16}}) {
+    const Plan plan = bf16_plan(machine, few, options);
+    EXPECT_EQ(plan.kernel, kOwnBf16);
+    EXPECT_NE(plan.reason.find("bf16 is multiplied as it is"), std::string::npos) << plan.reason;
+    const auto widened = std::ranges::find(plan.others, kWidenedBf16, &Candidate::kernel);
+    ASSERT_NE(widened, plan.others.end());
+    EXPECT_GT(widened->cost.value().seconds, plan.cost.seconds);
+  }
+  // A kernel that the caller names is not argued about.
+  options.kernel = kOwnBf16;
+  const Plan named = bf16_plan(machine, {1000, 1000, 1000}, options);
+  EXPECT_EQ(named.kernel, kOwnBf16);
+  EXPECT_EQ(named.reason.find("bf16"), std::string::npos) << named.reason;
+}
+
+TEST(Widening, Bf16IsNotWidenedWhereItsOwnInstructionsAreFaster) {
+  std::vector<Machine> machines = {machine_by_name("zen4"), machine_by_name("zen5"),
+                                   machine_by_name("sapphire-rapids")};
+  // As its figures decide, and not its name.
+  machines.push_back(machine_by_name("sapphire-rapids-avx512"));
+  for (PeakRate& peak : machines.back().peaks) {
+    if (peak.type == ElementType::bf16) peak.flops_per_second_per_worker *= 4;
+  }
+  PlanOptions all;
+  all.keep_others = true;
+  PlanOptions invariant;
+  invariant.batch_invariant = true;
+  for (const Machine& machine : machines) {
+    for (const GemmShape& shape : {GemmShape{16, 16, 16},
+                                   {256, 256, 256},
+                                   {1000, 1000, 1000},
+                                   {1, 4096, 4096},
+                                   {64, 4096, 4096},
+                                   {4096, 2, 4096},
+                                   {192, 192, 16384}}) {
+      const Plan plan = bf16_plan(machine, shape, all);
+      EXPECT_NE(plan.kernel, kWidenedBf16) << machine.name;
+      EXPECT_NE(bf16_plan(machine, shape, invariant).kernel, kWidenedBf16) << machine.name;
+      const auto widened = std::ranges::find(plan.others, kWidenedBf16, &Candidate::kernel);
+      ASSERT_NE(widened, plan.others.end());
+      EXPECT_NE(widened->rejection.find("multiplies as fast or faster"), std::string::npos);
+    }
+  }
+}
+
+TEST(Widening, TheKernelOfABatchInvariantPlanFollowsFromTheTypesAlone) {
+  PlanOptions options;
+  options.batch_invariant = true;
+  options.keep_others = true;
+  for (const int workers : {1, 2, 56}) {
+    const Machine machine = with_workers(machine_by_name("sapphire-rapids-avx512"), workers);
+    for (const GemmShape& shape : {GemmShape{1, 64, 64}, {1, 4096, 4096}, {4096, 4096, 4096}}) {
+      for (const Major major : {Major::row, Major::column}) {
+        Problem problem = dense_problem(shape, gemm_types_for(ElementType::bf16));
+        problem.a.major = problem.c.major = major;
+        const Plan plan = make_plan(problem, machine, options);
+        EXPECT_EQ(plan.kernel, kWidenedBf16);
+        const auto own = std::ranges::find(plan.others, kOwnBf16, &Candidate::kernel);
+        ASSERT_NE(own, plan.others.end());
+        EXPECT_NE(own->rejection.find("fixes the kernel by the types alone"), std::string::npos);
+      }
+    }
+  }
+}
+
+TEST(Widening, SharesOfThePeakReferToTheFasterKind) {
+  const Machine machine = machine_by_name("sapphire-rapids-avx512");
+  const Explanation explained = explain(bf16_plan(machine, {4096, 4096, 4096}));
+  EXPECT_LE(explained.share_of_peak, 1);
+  EXPECT_DOUBLE_EQ(best_rate(ElementType::bf16, machine), machine.peak(ElementType::f32));
+  const Machine zen = machine_by_name("zen5");
+  EXPECT_DOUBLE_EQ(best_rate(ElementType::bf16, zen), zen.peak(ElementType::bf16));
+}
+
+}  // namespace
+}  // namespace tessera
