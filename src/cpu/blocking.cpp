@@ -51,6 +51,12 @@ std::int64_t second_level_cache(const Plan& plan) {
   return plan.machine.scratchpad_bytes > 0 ? plan.machine.scratchpad_bytes : kDefaultL2;
 }
 
+// As on Intel's processors.
+bool has_two_units() {
+  static const bool is_so = !is_amd();
+  return is_so;
+}
+
 // Where two units do all vectors' work, as on Intel's processors, A's rows are packed for so many
 // columns: twelve rows that enter their next lines at once keep the multiply-adds waiting, and a
 // sign that is flipped in passing takes a multiply-add's place. Emerald Rapids, one thread,
@@ -62,9 +68,8 @@ constexpr std::int64_t kColumnsWorthPacking = 256;
 constexpr std::int64_t kColumnsWorthFlipping = 64;
 
 bool packs_rows(const Product& product) {
-  static const bool has_two_units = !is_amd();
   const KernelCode& code = *product.code;
-  if (!has_two_units || !(code.reads_in_place || code.interleaves)) return false;
+  if (!has_two_units() || !(code.reads_in_place || code.interleaves)) return false;
   const bool flips_signs = code.panel_extra_b > 0;
   return product.block_cols() >= (flips_signs ? kColumnsWorthFlipping : kColumnsWorthPacking);
 }
@@ -208,6 +213,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
       blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
     }
   }
+  blocking.steps_together = has_two_units();
   blocking.sums_are_far = writes_far(launch, product, blocking);
   return blocking;
 }

@@ -129,6 +129,9 @@ struct BlockTask {
   // Register tiles come row by row of them, not column by column, and all of a tile's sums are
   // fetched first; only where `depth` is short (Blocking).
   bool sums_are_far = false;
+  // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
+  // where there is code for it: fewer instructions, the same bits.
+  bool steps_together = false;
   double alpha = 1;
   double beta = 0;  // 0 does not read the sum
   const Finish* finish = nullptr;

@@ -3,8 +3,10 @@
 // operand_paths_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -69,6 +71,42 @@ TEST_P(Kernels, EveryRegisterTileSize) {
         }
       }
     }
+  }
+}
+
+// Packed panels of random bytes that are finite in every type, multiplied either way.
+TEST_P(Kernels, BitsDoNotDependOnStepsTogether) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  const std::int64_t rows = code.mr + code.mr / 2;
+  const std::int64_t cols = code.nr + code.nr / 2 + 1;
+  const std::int64_t sum_size = size_of(code.accumulator);
+  std::mt19937 random(7);
+  std::vector<unsigned char> source(1 << 18);
+  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  for (const std::int64_t depth : {1, 3, 4, 7, 64, 127, 131, 200, 262}) {
+    std::vector<unsigned char> a(static_cast<std::size_t>(2 * code.panel_bytes_a(depth)));
+    std::vector<unsigned char> b(static_cast<std::size_t>(2 * code.panel_bytes_b(depth)));
+    code.pack_a({source.data(), rows, depth, depth, 1}, a.data());
+    code.pack_b({source.data(), cols, depth, 1, cols}, b.data());
+    std::vector<unsigned char> found[2];
+    for (const bool together : {false, true}) {
+      std::vector<unsigned char>& sum = found[together];
+      sum.resize(static_cast<std::size_t>(rows * cols * sum_size));
+      cpu::LookAhead ahead;
+      cpu::BlockTask task;
+      task.rows = rows;
+      task.cols = cols;
+      task.depth = depth;
+      task.a = {a.data(), false, 0, 0, code.panel_bytes_a(depth)};
+      task.b = {b.data(), false, 0, 0, code.panel_bytes_b(depth)};
+      task.sum = sum.data();
+      task.sum_stride = cols;
+      task.steps_together = together;
+      task.ahead = &ahead;
+      code.multiply(task);
+    }
+    ASSERT_EQ(found[0], found[1]) << "k = " << depth;
+    ASSERT_TRUE(std::ranges::any_of(found[1], [](unsigned char byte) { return byte != 0; }));
   }
 }
 

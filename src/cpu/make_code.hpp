@@ -47,6 +47,8 @@ struct Code {
   static constexpr bool kKeepsRows = (kInPlace || kInterleaves) && !kShortSteps<MR, NV>;
   // A packed B's panel is in the nearest cache; one in place takes as long as twelve rows.
   static constexpr int kFewRowsInPlace = 8;
+  // Where a step of k is long it need not be the loop's only one (BlockTask::steps_together).
+  static constexpr bool kTogether = !kShortSteps<MR, NV> && requires { Ops::multiply_add_at; };
   // Along k no grouping is needed either.
   static constexpr bool kDots = kKeepsSize && requires { typename Ops::Dots; };
 
@@ -87,6 +89,12 @@ struct Code {
     if constexpr (kInPlace || kInterleaves) {
       if (task.a.in_place || task.b.in_place) {
         multiply_tiles<Ops, MR, NV, Reading::strided>(task, padded(task.depth));
+        return;
+      }
+    }
+    if constexpr (kTogether) {
+      if (task.steps_together) {
+        multiply_tiles<Ops, MR, NV, Reading::packed_together>(task, padded(task.depth));
         return;
       }
     }

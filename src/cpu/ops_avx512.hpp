@@ -267,6 +267,11 @@ struct OpsF32 : OpsBase<AccumulateF32> {
   static BVec load_b(const B* from, Mask mask) { return _mm512_maskz_loadu_ps(mask, from); }
   static __m512 broadcast(const A* from) { return _mm512_set1_ps(*from); }
   static Vec multiply_add(Vec sum, __m512 a, BVec b) { return _mm512_fmadd_ps(a, b, sum); }
+  // As one instruction, for which a compiler would load an element once for several vectors.
+  static Vec multiply_add_at(Vec sum, const A* a, BVec b) {
+    asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
+    return sum;
+  }
 };
 
 struct OpsF64 : OpsBase<AccumulateF64> {
@@ -280,6 +285,11 @@ struct OpsF64 : OpsBase<AccumulateF64> {
   static BVec load_b(const B* from, Mask mask) { return _mm512_maskz_loadu_pd(mask, from); }
   static __m512d broadcast(const A* from) { return _mm512_set1_pd(*from); }
   static Vec multiply_add(Vec sum, __m512d a, BVec b) { return _mm512_fmadd_pd(a, b, sum); }
+  // As one instruction, for which a compiler would load an element once for several vectors.
+  static Vec multiply_add_at(Vec sum, const A* a, BVec b) {
+    asm("vfmadd231pd %2%{1to8%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
+    return sum;
+  }
 };
 
 // 32 bits at `from`, whatever is packed there.

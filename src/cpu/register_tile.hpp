@@ -16,10 +16,11 @@
 namespace tessera::cpu {
 namespace {
 
-// How operands are read: from packed panels; A's rows along k where they lie, whole groups of k of
-// them, and B packed; or either of them where it lies, and whether B's last vector is masked then,
-// which takes a multiply-add's place: 2 % on Zen 4, 2026-11.
-enum class Reading { packed, rows_of_a, strided, strided_edge };
+// How operands are read: from packed panels; from those, several steps of k at a time; A's rows
+// along k where they lie, whole groups of k of them, and B packed; or either of them where it lies,
+// and whether B's last vector is masked then, which takes a multiply-add's place: 2 % on Zen 4,
+// 2026-11.
+enum class Reading { packed, packed_together, rows_of_a, strided, strided_edge };
 
 // Where a register tile finds its operands and leaves its sum.
 template <class Ops>
@@ -108,7 +109,10 @@ void micro(const MicroTask<Ops>& task) {
   constexpr bool kStrided = How == Reading::strided || kEdge;
   // Rows of B in place become groups of k in registers.
   constexpr bool kInterleaves = kStrided && kGroup > 1;
-  constexpr int kUnrolled = How == Reading::packed && kShortSteps<MR, NV> ? kStepsTogether : 1;
+  constexpr bool kPacked = How == Reading::packed || How == Reading::packed_together;
+  constexpr bool kTogether =
+      How == Reading::packed_together || (How == Reading::packed && kShortSteps<MR, NV>);
+  constexpr int kUnrolled = kTogether ? kStepsTogether : 1;
 
   // Copies, which the stores to C cannot change.
   const auto* b = task.b;
@@ -116,7 +120,7 @@ void micro(const MicroTask<Ops>& task) {
   const std::int64_t sum_stride = task.sum_stride;
   const typename Ops::Mask mask = task.mask;
   typename Ops::Acc* const sum_begin = task.sum;
-  const std::int64_t a_step = How == Reading::packed      ? MR * kGroup
+  const std::int64_t a_step = kPacked                     ? MR * kGroup
                               : How == Reading::rows_of_a ? kGroup
                                                           : task.a_step;
   const std::int64_t b_step = kStrided ? task.b_step : NV * kLanes * kGroup;
@@ -188,9 +192,18 @@ void micro(const MicroTask<Ops>& task) {
       }
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-        const auto row = with_offset<Ops, How>(Ops::broadcast(row_of_a(r) + from));
+        if constexpr (How == Reading::packed_together) {
 #pragma GCC unroll 4
-        for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
+          for (int v = 0; v < Vectors; ++v) {
+            sum[r][v] = Ops::multiply_add_at(sum[r][v], row_of_a(r) + from, columns[v]);
+          }
+        } else {
+          const auto row = with_offset<Ops, How>(Ops::broadcast(row_of_a(r) + from));
+#pragma GCC unroll 4
+          for (int v = 0; v < Vectors; ++v) {
+            sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
+          }
+        }
       }
     }
   };

@@ -83,6 +83,7 @@ void TileRunner::run(const WorkItem& item) {
   BlockTask first;
   first.tile_rows = blocking_.tile_rows;
   first.sums_are_far = blocking_.sums_are_far;
+  first.steps_together = blocking_.steps_together;
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;
