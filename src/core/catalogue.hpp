@@ -40,6 +40,9 @@ struct KernelEntry {
   // GPU: compiled for groups as well, whose tiles workers claim one by one, each when it is free,
   // and whose last tiles are no wider than they have to be.
   bool has_group_code = false;
+  // GPU: taken by the rules for layers of experts (plan/layer.hpp), or by name. The model found no
+  // other product that it makes faster.
+  bool is_for_layers = false;
   // CPU: bytes of an element, for how deep packed panels are and how long packing takes.
   int packed_size = 0;
   // CPU: whether it can read operands where they lie; other rows pack whatever the tile says.

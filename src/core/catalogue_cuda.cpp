@@ -89,7 +89,6 @@ constexpr std::array kSm90Rows = {
     Sm90Row{kSm90Block128x128InTurns, true, kAcross, kTurnsWins},
     Sm90Row{kSm90Block128x128InTurns, false, kEightAcross, kTurnsWins},
     Sm90Row{kSm90Block128x128InTurns, true, kEightAcross, kTurnsWins},
-    Sm90Row{kSm90Block128x160InTurns, false, kDown, kTurnsWins},
     Sm90Row{kSm90Block128x160InTurns, true, kDown, kTurnsWins},
     Sm90Row{kSm90Block128x96, true, kDown, kSmallWins},
     Sm90Row{kSm90Block128x96, true, kAcross, kSmallWins},
@@ -183,6 +182,7 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .epilogue_bytes = kSm90EpilogueBytes,
           .speed = {.main_loop_share = main_loop_share(row), .launch_seconds = start_of(row)},
           .has_group_code = has_group_code(row),
+          .is_for_layers = row.block == kSm90Block128x160InTurns,
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};
@@ -202,6 +202,7 @@ constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, 
           .wins_at = wins_at,
           .speed = speed,
           .has_group_code = false,
+          .is_for_layers = false,
           .reads_in_place = false,
           .interleaves = false,
           .multiplies_dots = false};

@@ -166,6 +166,22 @@ TEST(Planner, TilesInTurnsAreFoundWithoutTheOthersToo) {
   }
 }
 
+// What the rules for layers take beside the model's choices is not the model's, but whoever's that
+// names it.
+TEST(Planner, TilesForLayersAreNotTheModels) {
+  constexpr const char* kForLayers = "sm90_bf16_160x128x64_turns_swapped_1x2";
+  const Machine machine = machine_by_name("h200");
+  const Problem problem = dense_problem({8192, 7168, 2048}, gemm_types_for(ElementType::bf16));
+  PlanOptions options;
+  options.keep_others = true;
+  const Plan plan = make_plan(problem, machine, options);
+  const auto row = std::ranges::find(plan.others, kForLayers, &Candidate::kernel);
+  ASSERT_NE(row, plan.others.end());
+  EXPECT_NE(row->rejection.find("for layers of experts"), std::string::npos) << row->rejection;
+  options.kernel = kForLayers;
+  EXPECT_EQ(make_plan(problem, machine, options).kernel, kForLayers);
+}
+
 // A layer of experts by rules, what else shares nothing by the model: dealt round robin, lone
 // blocks of several products take longer than those of one.
 TEST(Planner, SeveralProductsAsALayerOrByTheModel) {

@@ -63,6 +63,8 @@ void enumerate_gpu_tiles(const PlanRequest& request, TileChoices& choices) {
     if (request.options.kernel && *request.options.kernel != kernel.name) continue;
     if (request.for_layer != nullptr && request.for_layer->name != kernel.name) {
       reject("does worse by layers of experts");
+    } else if (kernel.is_for_layers && request.for_layer == nullptr && !request.options.kernel) {
+      reject("is for layers of experts, or for who names it");
     } else if (wanted && !same_blocks(*wanted, kernel.tile)) {
       reject("has tiles of another shape than was asked for");
     } else if (auto reason = why_not(kernel, request.problem, request.machine)) {
