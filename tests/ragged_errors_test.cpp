@@ -274,22 +274,16 @@ TEST(RaggedErrors, PointersIntoTheMidstOfAnElement) {
         reinterpret_cast<std::uintptr_t>(second) + 3);
     return pointers;
   };
-  PointerArray wrong = array;
-  const auto wrong_a = second_astray(a);
-  wrong.a = wrong_a.data();
-  refuses("A", wrong);
-  wrong = array;
-  const auto wrong_b = second_astray(b);
-  wrong.b = wrong_b.data();
-  refuses("B", wrong);
-  wrong = array;
-  const auto wrong_c = second_astray(c);
-  wrong.c = wrong_c.data();
-  refuses("C", wrong);
-  wrong = array;
-  const auto wrong_bias = second_astray(bias);
-  wrong.bias = wrong_bias.data();
-  refuses("bias", wrong);
+  const auto expect_refused = [&](const char* name, auto PointerArray::*member, const auto& right) {
+    const auto pointers = second_astray(right);
+    PointerArray wrong = array;
+    wrong.*member = pointers.data();
+    refuses(name, wrong);
+  };
+  expect_refused("A", &PointerArray::a, a);
+  expect_refused("B", &PointerArray::b, b);
+  expect_refused("C", &PointerArray::c, c);
+  expect_refused("bias", &PointerArray::bias, bias);
   EXPECT_NO_THROW(ragged_gemm(1, array, 0, epilogue));
 }
 
