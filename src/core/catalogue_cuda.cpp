@@ -148,10 +148,8 @@ double main_loop_share(const Sm90Row& row) {
 }
 
 // Rows that are compiled for groups as well. A single block that is not turned has tiles that all
-// cost alike. Clusters of eight, of which more are launched than find room, are left out: claimed
-// pieces of tiles hung or failed on an H100 (docs/grouped.md, "Open"), dealt ones do not.
+// cost alike.
 bool has_group_code(const Sm90Row& row) {
-  if (row.cluster.rows * row.cluster.cols == 8) return false;
   constexpr std::array kForGroups = {kSm90Block128x64,         kSm90Block128x128,
                                      kSm90Block128x128InTurns, kSm90Block128x160InTurns,
                                      kSm90Block128x192,        kSm90Block128x256};

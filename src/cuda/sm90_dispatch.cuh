@@ -51,7 +51,7 @@ __device__ __forceinline__ void dispatch(const BlockContext<kConfig>& block, boo
                                     &shared.claims.full, sizeof shared.claims.unit);
     wait_for(shared.claims.full, round % 2);
     const std::int32_t unit = *const_cast<volatile std::int32_t*>(&shared.claims.unit);
-    ptx::arrive_at_block(&shared.claims.empty, 0);
+    ptx::arrive_at_first_block_after(unit, &shared.claims.empty);
     return unit;
   };
   // The group of a tile that follows one of `group`: mostly the same or the next with tiles.

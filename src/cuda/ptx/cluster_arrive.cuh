@@ -1,4 +1,5 @@
-// Arrival on a barrier of another block of the cluster.
+// Arrival on a barrier of another block of the cluster. It orders nothing: it overtakes a load from
+// shared memory that is still under way.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,12 @@ __device__ inline void arrive_at_block(std::uint64_t* barrier, std::uint32_t blo
       " mbarrier.arrive.shared::cluster.b64 _, [there];}" ::"r"(shared_address(barrier)),
       "r"(block)
       : "memory");
+}
+
+// At the first block's barrier, once `value` has come from shared memory, so that the first block
+// may send the next one there: the address depends on it. `value` must not be negative.
+__device__ inline void arrive_at_first_block_after(std::int32_t value, std::uint64_t* barrier) {
+  arrive_at_block(barrier, static_cast<std::uint32_t>(value >> 31));
 }
 
 }  // namespace tessera::ptx
