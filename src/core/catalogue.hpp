@@ -41,7 +41,7 @@ struct KernelEntry {
   // and whose last tiles are no wider than they have to be.
   bool has_group_code = false;
   // GPU: taken by the rules for layers of experts (plan/layer.hpp), or by name. The model found no
-  // other product that it makes faster.
+  // other product that it makes faster, so that a single product has the code for all purposes.
   bool is_for_layers = false;
   // CPU: bytes of an element, for how deep packed panels are and how long packing takes.
   int packed_size = 0;

@@ -50,9 +50,15 @@ Sm90Kernel instance_of(ElementType input) {
 
 }  // namespace sm90_detail
 
+// What a block for layers of experts has for single products.
+template <template <ElementType> class Row>
+Sm90Kernel sm90_any_instance(ElementType input) {
+  return sm90_detail::instance_of<Row, Sm90Purpose::any>(input);
+}
+
 template <template <ElementType> class Row>
 Sm90Kernel sm90_instance(ElementType input) {
-  return sm90_detail::instance_of<Row, Sm90Purpose::any>(input)
+  return sm90_any_instance<Row>(input)
       .with(sm90_detail::instance_of<Row, Sm90Purpose::plain>(input))
       .with(sm90_detail::instance_of<Row, Sm90Purpose::finishing>(input));
 }

@@ -40,9 +40,9 @@ Sm90Shares shares_of(const Sm90Launch& launch) {
 }
 
 // As Sm90Config has it.
-bool is_plain(const Sm90Header& header) {
-  return header.units.count > 0 && header.multiplies && header.store_by_tma &&
-         header.trace.blocks == nullptr;
+bool is_plain(const Sm90Kernel& kernel, const Sm90Header& header) {
+  return kernel.has(Sm90Purpose::plain) && header.units.count > 0 && header.multiplies &&
+         header.store_by_tma && header.trace.blocks == nullptr;
 }
 
 }  // namespace
@@ -159,9 +159,9 @@ BiasAxis turned(BiasAxis axis, bool transposed) {
 void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_t stream) {
   const Sm90Kernel& kernel = launch.kernel;
   const Sm90Config& config = launch.config;
-  const Sm90Purpose purpose = !is_plain(arguments.header)      ? config.purpose()
-                              : arguments.header.finishes_sums ? Sm90Purpose::finishing
-                                                               : Sm90Purpose::plain;
+  const Sm90Purpose purpose = !is_plain(kernel, arguments.header) ? config.purpose()
+                              : arguments.header.finishes_sums    ? Sm90Purpose::finishing
+                                                                  : Sm90Purpose::plain;
   const void* const function =
       kernel.functions[static_cast<int>(purpose)][config.a_k_contiguous][config.b_k_contiguous];
   allow_shared_memory(function, kernel.shared_bytes);

@@ -15,7 +15,7 @@ FixUp fix_up_of(const Sm90Block& block, const Partition& partition, std::int64_t
 
 FixUp fix_up_of(const Plan& plan, const Partition& partition, const IterationSpace& space) {
   const KernelEntry* const kernel = find_kernel(plan.kernel);
-  const bool is_plain = kernel != nullptr && kernel->needs_tma &&
+  const bool is_plain = kernel != nullptr && kernel->needs_tma && !kernel->is_for_layers &&
                         suits_plain_kernel(plan.problem) && unit_items(space, partition).count > 0;
   return is_plain ? fix_up_of(sm90_block(kernel->tile), partition, space.tiles) : FixUp::tree;
 }

@@ -29,8 +29,8 @@ TEST(WithoutDeviceCatalogue, EveryRowHasItsKernel) {
     const cuda::Sm90Kernel* const kernel = cuda::find_sm90_kernel(row.a, sm90_block(row.tile));
     ASSERT_NE(kernel, nullptr);
     EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::any));
-    EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::plain));
-    EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::finishing));
+    EXPECT_EQ(kernel->has(cuda::Sm90Purpose::plain), !row.is_for_layers);
+    EXPECT_EQ(kernel->has(cuda::Sm90Purpose::finishing), !row.is_for_layers);
     if (row.has_group_code) {
       EXPECT_TRUE(kernel->has(cuda::Sm90Purpose::groups));
     }

@@ -9,7 +9,7 @@ struct Sm90Row_128x160_turns {
 };
 
 Sm90Kernel sm90_128x160_turns(ElementType input) {
-  return sm90_instance<Sm90Row_128x160_turns>(input);
+  return sm90_any_instance<Sm90Row_128x160_turns>(input);
 }
 
 }  // namespace tessera::cuda
