@@ -151,6 +151,8 @@ TEST(RaggedDevice, RowsChooseTheTile) {
     EXPECT_TRUE(plan.reason.starts_with("layers of experts with about ")) << plan.reason;
     return plan.kernel;
   };
+  EXPECT_EQ(kernel_for(4096, 14336), "sm90_bf16_160x128x64_turns_swapped_1x2");
+  EXPECT_EQ(kernel_for(1024, 14336), "sm90_bf16_256x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(4096, 7168), "sm90_bf16_256x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(1024, 7168), "sm90_bf16_256x128x64_swapped_1x2");
   EXPECT_EQ(kernel_for(1024, 4096), "sm90_bf16_160x128x64_turns_swapped_1x2");

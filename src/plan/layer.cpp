@@ -1,6 +1,7 @@
 #include "plan/layer.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "plan/scratchpad.hpp"
@@ -15,6 +16,22 @@ std::int64_t tiles_of_128(const Problem& problem) {
     tiles += ceil_div(shape.m, 128) * ceil_div(shape.n, 128);
   }
   return tiles;
+}
+
+constexpr std::int64_t kShortK = 1024;
+constexpr std::int64_t kLongK = 4096;
+constexpr std::int64_t kBandK = 8192;
+constexpr std::int64_t kFullRows = 2048;  // of an average group
+
+// Whether tokens that need more than a tile do best with tiles in turns. Where offsets cut them, no
+// tile waits for a record, and turns pay longer. Between the two limits of k, wide tiles in bands
+// of eight draw less power (docs/grouped.md).
+bool suits_turns(std::int64_t mean_rows, std::int64_t k, bool cuts_rows) {
+  constexpr std::int64_t kLongRows = 1024;
+  constexpr std::int64_t kTurnsK = 2048;
+  const bool is_full = mean_rows >= kFullRows;
+  if (!cuts_rows) return k <= (is_full ? kLongK : kShortK);
+  return k <= (mean_rows >= kLongRows ? kLongK : kTurnsK) || (is_full && k > kBandK);
 }
 
 bool is_layer(const Problem& problem, const Machine& machine) {
@@ -51,12 +68,6 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   constexpr std::int64_t kFewRows = 32;
   constexpr std::int64_t kManyRows = 96;
   constexpr std::int64_t kMostRows = 192;
-  constexpr std::int64_t kLongRows = 1024;
-  constexpr std::int64_t kFullRows = 2048;
-  constexpr std::int64_t kShortK = 1024;
-  constexpr std::int64_t kTurnsK = 2048;
-  constexpr std::int64_t kLongK = 4096;
-  constexpr std::int64_t kBandK = 8192;
   const auto [mean, k] = layer_of(problem);
 
   // Tokens lie along wgmma's N, so that a group's last tile is no wider than it is. Weights that
@@ -66,10 +77,7 @@ std::optional<LayerChoice> choose_for_layer(const Problem& problem, const Machin
   // and at the power limit those are time. A pair of tiles of weights shares nothing but the rows:
   // few are no gain.
   const bool is_full = mean >= kFullRows;
-  const std::int64_t turns_k = is_full || (cuts_rows && mean >= kLongRows) ? kLongK
-                               : cuts_rows                                 ? kTurnsK
-                                                                           : kShortK;
-  const bool in_turns = mean >= kMostRows && k <= turns_k;
+  const bool in_turns = mean >= kMostRows && suits_turns(mean, k, cuts_rows);
   const KernelEntry* const kernel =
       find_kernel("sm90_" + std::string(name_of(problem.types.a)) +
                   (in_turns            ? "_160x128x64_turns_swapped_1x2"
