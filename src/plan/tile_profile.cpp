@@ -40,6 +40,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
   TileProfile profile;
   profile.blocks_per_worker = tile.cluster_m * tile.cluster_n;
   profile.in_turns = takes_turns(tile);
+  profile.has_records = machine.kind == MachineKind::gpu && problem.groups.size() > 1;
   profile.are_claimed = kernel != nullptr && claims_tiles(*kernel, problem);
   profile.partial_bytes =
       static_cast<double>(accumulator_bytes(tile, problem.types)) / profile.blocks_per_worker;

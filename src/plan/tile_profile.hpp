@@ -37,6 +37,7 @@ struct TileProfile {
   double bytes_in_flight = 0;        // of operands, that a block asks memory for at a time
   int blocks_per_worker = 1;         // a cluster's
   bool in_turns = false;             // a worker stores a tile while it multiplies the next
+  bool has_records = false;          // several products on a GPU, each with a record
   bool are_claimed = false;          // workers claim units (claims_tiles)
 
   // The line of all runs: tiles and iterations are the problem's, extents are runs.
