@@ -30,7 +30,7 @@ bool overlaps(const TileProfile& profile, const Partition& partition, std::int64
 }
 
 // What each tile takes besides where two warpgroups take them in turns, and among several products,
-// whose records and tensor maps it has to wait for; least regret over 182 random lists of groups.
+// whose records and tensor maps it has to wait for; fitted to 182 random lists of groups.
 // H200, 2026-11.
 constexpr double kHandOver = 0.1e-6;
 constexpr double kHandOverOfGroups = 1.6e-6;
