@@ -44,7 +44,12 @@ struct Blocking {
   std::int64_t cols = 0;
   std::int64_t step = 0;  // of k, at a time; less than a block's depth only with B in place
   bool keeps_b = false;
-  bool fetches_b = false;       // in place, ahead of time
+  bool fetches_b = false;  // in place, ahead of time
+  // B is packed in passing (BlockTask::passing_panel), A and B lie in place.
+  bool passes = false;
+  // Of the piece of A and of the columns of B after the last ones, that are fetched ahead.
+  std::int64_t fetched_rows = 0;
+  std::int64_t fetched_cols = 0;
   bool fetches_panels = false;  // packed ones, which have left the near caches
   // A's rows that lie along k are not transposed: where they may stay they are read in place, and
   // else they are copied to lie `copied_stride` elements apart (0: A is packed), an odd number of

@@ -132,6 +132,9 @@ struct BlockTask {
   // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
   // where there is code for it: fewer instructions, the same bits.
   bool steps_together = false;
+  // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing;
+  // null: none is. Both operands are in place then, and their rows dense.
+  void* passing_panel = nullptr;
   double alpha = 1;
   double beta = 0;  // 0 does not read the sum
   const Finish* finish = nullptr;
@@ -156,6 +159,7 @@ struct KernelCode {
   int few_rows = 0;
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool multiplies_dots = false;  // reads both in place where both lie along k
+  int passing_cols = 0;          // of a panel that is packed in passing; 0: none is
   // Up to so many rows of A multiply a large B in place as streams (streams.hpp), so deep.
   std::int64_t stream_rows = 0;
   int stream_steps = 0;
@@ -182,6 +186,9 @@ struct KernelCode {
   }
   std::int64_t panel_bytes_b(std::int64_t depth) const {
     return padded(depth) * nr * packed_size_b + panel_extra_b;
+  }
+  std::int64_t panel_bytes_passing(std::int64_t depth) const {
+    return depth * passing_cols * packed_size_b;
   }
 };
 

@@ -6,6 +6,7 @@
 #include "cpu/dots.hpp"
 #include "cpu/microkernel.hpp"
 #include "cpu/pack.hpp"
+#include "cpu/passing.hpp"
 #include "cpu/small_kernel.hpp"
 
 namespace tessera::cpu {
@@ -49,6 +50,7 @@ struct Code {
   static constexpr int kFewRowsInPlace = 8;
   // Where a step of k is long it need not be the loop's only one (BlockTask::steps_together).
   static constexpr bool kTogether = !kShortSteps<MR, NV> && requires { Ops::multiply_add_at; };
+  static constexpr bool kPasses = kInPlace && kTogether;
   // Along k no grouping is needed either.
   static constexpr bool kDots = kKeepsSize && requires { typename Ops::Dots; };
 
@@ -77,6 +79,12 @@ struct Code {
     if constexpr (kDots) {
       if (task.b.in_place && task.b.depth_stride == 1 && task.b.along_stride != 1) {
         multiply_dots<Ops>(task);
+        return;
+      }
+    }
+    if constexpr (kPasses) {
+      if (task.passing_panel != nullptr) {
+        multiply_passing<Ops>(task);
         return;
       }
     }
@@ -149,6 +157,7 @@ struct Code {
       code.stream_rows = kMostStreamed<MR, NV>;
       code.stream_steps = kStreamSteps;
     }
+    if (kPasses) code.passing_cols = kPassingVectors * Ops::kLanes;
     code.multiplies_dots = kDots;
     code.accumulator = accumulator_type<typename Ops::Acc>();
     code.turned = turned;

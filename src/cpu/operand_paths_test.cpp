@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/catalogue.hpp"
+#include "core/passing_rule.hpp"
+#include "cpu/blocking.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
@@ -154,6 +156,47 @@ TEST_P(Kernels, StreamsOfB) {
         plan.problem.epilogue = {BiasAxis::column, Activation::relu};
         Product product(plan.problem.types, {m, n, k}, plan.problem.beta, Fill::normal, seed++);
         ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
+      }
+    }
+  }
+}
+
+// B packed in passing: every number of rows and vectors that a register tile can have, one row left
+// of a tile, pieces of A, ends of k, an epilogue, C of another type. The bits are those of packed
+// panels.
+TEST_P(Kernels, PackedInPassing) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.passing_cols == 0) GTEST_SKIP() << "packs before it multiplies";
+  const std::int64_t lanes = code.passing_cols / 3;
+  std::uint64_t seed = 6000;
+  for (std::int64_t m = code.mr + 1; m <= code.mr + 9; ++m) {
+    for (const std::int64_t n :
+         {2 * lanes, 2 * lanes + 1, 3 * lanes, 4 * lanes - 1, 7 * lanes + 5}) {
+      for (const std::int64_t k : {1, 3, 4, 66, 259}) {
+        const bool is_odd = m % 2 == 1;
+        Plan plan = plan_for(kernel(), types_of(kernel(), k != 66), {2 * m + 1, n, k},
+                             {m, n + (is_odd ? 0 : 3), k == 259 ? 100 : 320}, {});
+        plan.tile.a_in_place = true;
+        plan.tile.b_in_place = true;
+        plan.tile.mc = k % 2 == 0 ? 8 : 0;
+        plan.machine.scratchpad_bytes = kRoomForPassing;
+        plan.problem.alpha = is_odd ? 1 : 0.5;
+        plan.problem.beta = k == 3 ? 0 : 1;
+        if (n > 4 * lanes) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
+        Product product(plan.problem.types, {2 * m + 1, n, k}, plan.problem.beta, Fill::normal,
+                        seed, {.padding = is_odd ? 0 : 3}, {.padding = is_odd ? 5 : 0});
+        const cpu::Launch launch{plan, code, {}, {}};
+        const Epilogue& epilogue = plan.problem.epilogue;
+        EXPECT_TRUE(
+            cpu::blocking_of(launch, cpu::product_of(product.operands(), plan.tile, epilogue, code))
+                .passes);
+        ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
+        plan.tile.a_in_place = false;
+        plan.tile.b_in_place = false;
+        Product packed(plan.problem.types, {2 * m + 1, n, k}, plan.problem.beta, Fill::normal,
+                       seed++, {.padding = is_odd ? 0 : 3}, {.padding = is_odd ? 5 : 0});
+        ASSERT_EQ(run_and_check(plan, packed, 1), "");
+        ASSERT_EQ(product.c.bytes(), packed.c.bytes()) << m << "×" << n << "×" << k;
       }
     }
   }

@@ -267,6 +267,22 @@ struct OpsF32 : OpsBase<AccumulateF32> {
   static BVec load_b(const B* from, Mask mask) { return _mm512_maskz_loadu_ps(mask, from); }
   static __m512 broadcast(const A* from) { return _mm512_set1_ps(*from); }
   static Vec multiply_add(Vec sum, __m512 a, BVec b) { return _mm512_fmadd_ps(a, b, sum); }
+  // The same three operations where a compiler must not move loads ahead nor choose another sum
+  // to overwrite: it would run out of registers (passing.hpp).
+  static BVec load_now(const B* from) {
+    BVec value;
+    asm volatile("vmovups %1, %0" : "=v"(value) : "m"(*reinterpret_cast<const __m512_u*>(from)));
+    return value;
+  }
+  static __m512 broadcast_now(const A* from) {
+    __m512 value;
+    asm volatile("vbroadcastss %1, %0" : "=v"(value) : "m"(*from));
+    return value;
+  }
+  static Vec multiply_add_to(Vec sum, __m512 a, BVec b) {
+    asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a));
+    return sum;
+  }
   // As one instruction, for which a compiler would load an element once for several vectors.
   static Vec multiply_add_at(Vec sum, const A* a, BVec b) {
     asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
@@ -285,6 +301,22 @@ struct OpsF64 : OpsBase<AccumulateF64> {
   static BVec load_b(const B* from, Mask mask) { return _mm512_maskz_loadu_pd(mask, from); }
   static __m512d broadcast(const A* from) { return _mm512_set1_pd(*from); }
   static Vec multiply_add(Vec sum, __m512d a, BVec b) { return _mm512_fmadd_pd(a, b, sum); }
+  // The same three operations where a compiler must not move loads ahead nor choose another sum
+  // to overwrite: it would run out of registers (passing.hpp).
+  static BVec load_now(const B* from) {
+    BVec value;
+    asm volatile("vmovupd %1, %0" : "=v"(value) : "m"(*reinterpret_cast<const __m512d_u*>(from)));
+    return value;
+  }
+  static __m512d broadcast_now(const A* from) {
+    __m512d value;
+    asm volatile("vbroadcastsd %1, %0" : "=v"(value) : "m"(*from));
+    return value;
+  }
+  static Vec multiply_add_to(Vec sum, __m512d a, BVec b) {
+    asm("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a));
+    return sum;
+  }
   // As one instruction, for which a compiler would load an element once for several vectors.
   static Vec multiply_add_at(Vec sum, const A* a, BVec b) {
     asm("vfmadd231pd %2%{1to8%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));

@@ -99,6 +99,38 @@ template <class Ops, Reading How, class Row>
   }
 }
 
+// C ← alpha·sum + beta·C; `mask`: the last vector's columns.
+template <class Ops, int Rows, int Vectors>
+[[gnu::always_inline]] inline void store_sums(typename Ops::Vec (&sum)[Rows][Vectors],
+                                              typename Ops::Acc alpha, typename Ops::Acc beta,
+                                              typename Ops::Mask mask, typename Ops::Acc* c,
+                                              std::int64_t stride) {
+  if (alpha != 1) {
+    const auto factor = Ops::set(alpha);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply(factor, sum[r][v]);
+    }
+  }
+  const auto factor = Ops::set(beta);
+  const bool reads_c = beta != 0;
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+      auto* to = c + r * stride + v * Ops::kLanes;
+      if (v < Vectors - 1) {
+        if (reads_c) sum[r][v] = Ops::scale_add(sum[r][v], factor, Ops::load(to));
+        Ops::store(to, sum[r][v]);
+      } else {
+        if (reads_c) sum[r][v] = Ops::scale_add(sum[r][v], factor, Ops::load(to, mask));
+        Ops::store(to, sum[r][v], mask);
+      }
+    }
+  }
+}
+
 template <class Ops, int MR, int NV, int Rows, int Vectors, Reading How>
 void micro(const MicroTask<Ops>& task) {
   using Vec = typename Ops::Vec;
@@ -296,24 +328,7 @@ void micro(const MicroTask<Ops>& task) {
     }
   }
 
-  const Vec alpha = Ops::set(task.alpha);
-  const Vec beta = Ops::set(task.beta);
-  const bool reads_sum = task.beta != 0;
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-      auto* to = sum_begin + r * sum_stride + v * kLanes;
-      Vec value = Ops::multiply(alpha, sum[r][v]);
-      if (v < Vectors - 1) {
-        if (reads_sum) value = Ops::scale_add(value, beta, Ops::load(to));
-        Ops::store(to, value);
-      } else {
-        if (reads_sum) value = Ops::scale_add(value, beta, Ops::load(to, mask));
-        Ops::store(to, value, mask);
-      }
-    }
-  }
+  store_sums<Ops>(sum, task.alpha, task.beta, mask, sum_begin, sum_stride);
 }
 
 // All sizes of one register tile, by rows − 1 and vectors − 1.

@@ -84,6 +84,7 @@ void TileRunner::run(const WorkItem& item) {
   first.tile_rows = blocking_.tile_rows;
   first.sums_are_far = blocking_.sums_are_far;
   first.steps_together = blocking_.steps_together;
+  if (blocking_.passes) first.passing_panel = b_panels_;
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;
@@ -188,8 +189,12 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
   const std::int64_t end_k = std::min(item.k_end * product_.specs.a.block_cols, product_.depth());
   const bool is_last_k = next_k >= end_k;
   const auto depth_at = [&](std::int64_t at) { return std::min(block, product_.depth() - at); };
-  const auto rows_at = [&](std::int64_t at) { return std::min(blocking_.rows, tile.rows - at); };
-  const auto cols_at = [&](std::int64_t at) { return std::min(blocking_.cols, tile.cols - at); };
+  const auto rows_at = [&](std::int64_t at) {
+    return std::min(blocking_.fetched_rows, tile.rows - at);
+  };
+  const auto cols_at = [&](std::int64_t at) {
+    return std::min(blocking_.fetched_cols, tile.cols - at);
+  };
 
   if (ahead_.run.step == 0) ahead_.run = {};
   if (col == 0) {
@@ -202,7 +207,7 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
   }
   ahead_.b = {};
   if (product_.packed_b != nullptr) return;
-  if (product_.b_in_place) {
+  if (product_.b_in_place && !blocking_.passes) {
     // Each piece of A fetches its share of the next k-block. Parts of long rows are fetched by the
     // microkernel itself, shortly before it needs them: lines far ahead would drive each other out,
     // for all lie at the same place of their pages. Zen 4, 2026-11, f32 64×4096×4096 94 GFLOP/s

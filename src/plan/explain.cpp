@@ -4,6 +4,7 @@
 
 #include "core/catalogue.hpp"
 #include "plan/intensity.hpp"
+#include "plan/passing.hpp"
 #include "plan/shape_runs.hpp"
 
 namespace tessera {
@@ -34,13 +35,18 @@ Waves waves_of(std::int64_t tiles, std::int64_t workers) {
 }
 
 // On a CPU the scratchpad is L2: it holds the piece of A that is packed at a time, a quarter of it
-// where the backend chooses, half beside a B in place, and the panel of B in use.
+// where the backend chooses, half beside a B in place that is not packed in passing, and the panel
+// of B in use.
 ScratchpadUse cpu_scratchpad_use(const Plan& plan) {
   const std::int64_t depth_bytes = std::int64_t{plan.tile.block_k} * size_of(plan.problem.types.a);
   const std::int64_t whole_block = plan.tile.block_m * depth_bytes;
-  const std::int64_t chosen = plan.tile.mc > 0
-                                  ? plan.tile.mc * depth_bytes
-                                  : plan.machine.scratchpad_bytes / (plan.tile.b_in_place ? 2 : 4);
+  const TileConfig& tile = plan.tile;
+  const bool passes =
+      !plan.problem.groups.empty() && packs_in_passing(tile, find_kernel(plan.kernel), plan.problem,
+                                                       plan.problem.groups.front(), plan.machine);
+  const std::int64_t share = tile.b_in_place && !passes ? 2 : 4;
+  const std::int64_t chosen =
+      tile.mc > 0 ? tile.mc * depth_bytes : plan.machine.scratchpad_bytes / share;
   return {.a_bytes = std::min(whole_block, chosen), .b_bytes = plan.tile.nr * depth_bytes};
 }
 

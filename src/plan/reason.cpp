@@ -6,6 +6,7 @@
 
 #include "core/operand_copies.hpp"
 #include "plan/layer.hpp"
+#include "plan/passing.hpp"
 #include "schedule/partition.hpp"
 
 namespace tessera {
@@ -50,9 +51,13 @@ std::string why_schedule(const TileProfile& profile, const Schedule& schedule) {
   return "";
 }
 
-std::string why_tile(const TileCandidate& candidate) {
+std::string why_tile(const PlanRequest& request, const TileCandidate& candidate) {
   if (candidate.kernel == nullptr)
     return "; no kernel with this tile is compiled, so it cannot run";
+  if (!request.runs.empty() && packs_in_passing(candidate.tile, candidate.kernel, request.problem,
+                                                request.runs.front().shape, request.machine)) {
+    return "; A is read in place, and B packed in passing, by the first rows that read it";
+  }
   if (candidate.tile.a_in_place && candidate.tile.b_in_place) {
     return "; A and B are read in place, for packing would cost more than it saves";
   }
@@ -126,7 +131,7 @@ std::string reason_for(const PlanRequest& request, const TileCandidate& candidat
   } else {
     text = why_schedule(profile, schedule);
   }
-  return text + why_tile(candidate) + why_kernel(request, candidate) +
+  return text + why_tile(request, candidate) + why_kernel(request, candidate) +
          why_copied(request, candidate) + why_limited(prediction);
 }
 

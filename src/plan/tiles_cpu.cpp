@@ -9,6 +9,7 @@
 #include "plan/candidates.hpp"
 #include "plan/invariant.hpp"
 #include "plan/orientation.hpp"
+#include "plan/passing.hpp"
 
 namespace tessera {
 namespace {
@@ -30,7 +31,6 @@ constexpr std::int64_t kMostStripsInPlace = 16;
 // go the short way (cpu/direct.cpp) are read in place: f32 on a Zen 5 with AVX2, in place and
 // packed, microseconds, 150³ 111 and 71, 50×300×200 94 and 66, 64³ 4.5 and 5.3 (2026-11).
 constexpr int kRowsOfNarrow = 8;
-constexpr double kShortWay = 128.0 * 128.0 * 128.0;
 constexpr std::int64_t kMostRowsOfNarrow = 8;
 
 // Rows of C that a B in place streams by for (blocking.cpp), and how much of each of its rows comes
@@ -89,6 +89,25 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& ti
   const bool few_strips = facing.m <= kMostStripsInPlace * kernel.tile.mr;
   return few_strips ? most / 4 : most;
 }
+
+// Packing in passing (cpu/passing.hpp). So deep a panel of 48 columns of f32 fills the nearest
+// cache; 128×128×32768 takes 7386, 7306 and 7295 µs with 192, 256 and 512 of k, 1000³ 12.34 and
+// 12.24 ms with 200 and 256, 256³ in f64 392 and 389 µs with 128 and 256 (Emerald Rapids, one
+// thread, 2026-11).
+constexpr int kPassingDepth = 256;
+constexpr std::int64_t kDeepestPass = kPassingDepth + kPassingDepth / 4;  // rather than two
+// Where B is large, many strips have to share the wait for it: 64×4096×4096 takes 15.0 ms so and
+// 18.0 with A packed, 32×4096×4096 11.7 and 9.4. And each panel's depth updates C, which has to be
+// near: 1000³ 12.24 and 12.62 ms, 1500×1500×600 level, 2048³ 122 and 105. In one pass over k a C
+// of any size may be: 2000×2000×128 6.7 and 7.8 ms.
+constexpr std::int64_t kLeastRowsOfPassing = 48;
+constexpr std::int64_t kNearSums = 2;  // times L2
+// Rows of B that lie so far apart drive each other out of L2 before many rows of A have passed:
+// 512×2048×2048 takes 30.4 and 28.4 ms, but 64×2048×2048 3.45 and 4.05; 1024³ takes as long either
+// way, and longer in passing while others are on the core. (Of A the backend takes fewer rows at a
+// time then.)
+constexpr std::int64_t kCollidingBytes = 4096;
+constexpr std::int64_t kManyRows = 128;
 
 // A split leaves each piece at least so much of each row.
 constexpr std::int64_t kLeastSplitBytes = 1024;
@@ -155,6 +174,44 @@ struct Enumeration {
                           panel_bytes_per_row(kernel, tile, product.shape, request.machine));
   }
 
+  // Workers that pack B in passing rather have their own rows of A, which they read again and
+  // again (plan/worker_time.cpp).
+  bool may_pass_here() const {
+    return may_pass(kernel, product) && kernel.tile.mr > kPassingRows &&
+           request.machine.scratchpad_bytes >= kRoomForPassing;
+  }
+
+  // `packed` is a worker's.
+  bool suits_passing_here(const TileConfig& packed) const {
+    const GemmShape& shape = product.shape;
+    const std::int64_t l2 = request.machine.scratchpad_bytes;
+    const std::int64_t rows = std::min<std::int64_t>(packed.block_m, shape.m);
+    const std::int64_t cols = std::min<std::int64_t>(packed.block_n, shape.n);
+    if (!may_pass(kernel, product) || may_go_short_way(shape)) return false;
+    if (!suits_passing(l2, packed.mr, packed.nr, rows, cols)) return false;
+    const bool shares_wait =
+        rows >= kLeastRowsOfPassing || shape.k * shape.n * size_of(kernel.b) <= l2;
+    const bool is_near =
+        shape.k <= kDeepestPass || rows * cols * size_of(kernel.b) <= kNearSums * l2;
+    const bool collide = shape.n * size_of(kernel.b) % kCollidingBytes == 0 && rows > kManyRows;
+    return shares_wait && is_near && !collide;
+  }
+
+  // As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
+  TileConfig in_passing(TileConfig tile) const {
+    tile.a_in_place = true;
+    tile.b_in_place = true;
+    const std::int64_t rows = product.shape.m;
+    tile.block_m = round_up_to(pieces(rows, pieces(rows, tile.block_m)), kPassingRows);
+    const std::int64_t k = product.shape.k;
+    if (k <= kDeepestPass) return tile;
+    const std::int64_t parts =
+        tile.block_k <= kDeepestPass ? 1 : pieces(tile.block_k, kPassingDepth);
+    tile.block_k = std::min<int>(kPassingDepth,
+                                 round_up_to(pieces(tile.block_k, parts), 64 / size_of(kernel.a)));
+    return tile;
+  }
+
   // The tile with the operands in place that may pay, and packed. In place comes first: where both
   // wait for the memory alike, the less work the better.
   void add_variants(const TileConfig& packed, int workers) {
@@ -170,13 +227,17 @@ struct Enumeration {
     if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
       add(in_place(packed, false), workers);
     }
+    if (suits_passing_here(packed)) {
+      add(in_passing(packed), workers);
+      return;
+    }
     if (kernel.reads_in_place) {
       const double bytes =
           static_cast<double>(shape.k) * (static_cast<double>(shape.m) * size_of(kernel.a) +
                                           static_cast<double>(shape.n) * size_of(kernel.b));
       const bool is_narrow = packed.mr < kRowsOfNarrow;
       const bool both_stay = bytes * 2 <= static_cast<double>(request.machine.scratchpad_bytes) &&
-                             (!is_narrow || multiply_adds(shape) <= kShortWay);
+                             (!is_narrow || may_go_short_way(shape));
       const bool a_may = both_stay || shape.n <= packed.nr;
       const bool few_strips =
           shape.m <= (is_narrow ? kMostRowsOfNarrow : kMostStripsInPlace * packed.mr);
@@ -254,12 +315,14 @@ std::vector<int> worker_counts(const PlanRequest& request) {
 
 // All ways to deal C's rows and columns to `workers`, as numbers of parts of the rows. Those come
 // first that leave a worker the least of A and B: where predictions are alike, that choice stands,
-// and many workers share the last cache's bandwidth, which no prediction counts.
-std::vector<int> cuts_of_plane(const GemmShape& shape, int workers) {
+// and many workers share the last cache's bandwidth, which no prediction counts. Of two that leave
+// as much the one with more parts of the columns comes first, or of the rows (`prefers_rows`).
+std::vector<int> cuts_of_plane(const GemmShape& shape, int workers, bool prefers_rows) {
   std::vector<int> cuts;
   for (int across_m = 1; across_m <= workers; ++across_m) {
     if (workers % across_m == 0) cuts.push_back(across_m);
   }
+  if (prefers_rows) std::ranges::reverse(cuts);
   std::ranges::stable_sort(cuts, {}, [&](int across_m) {
     return static_cast<double>(shape.m) / across_m +
            static_cast<double>(shape.n) * across_m / workers;
@@ -279,7 +342,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
     if (workers % across_k != 0) continue;
     if (across_k > 1 && shape.k < across_k * (kLeastSplitBytes / size_of(kernel.a))) break;
     const int in_plane = workers / across_k;
-    for (const int across_m : cuts_of_plane(shape, in_plane)) {
+    for (const int across_m : cuts_of_plane(shape, in_plane, tiles.may_pass_here())) {
       const int across_n = in_plane / across_m;
       if (across_m > strips(shape.m, kernel.tile.mr)) continue;
       if (across_n > strips(shape.n, kernel.tile.nr)) continue;

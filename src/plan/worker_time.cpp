@@ -6,6 +6,7 @@
 #include "core/sm90_tiles.hpp"
 #include "plan/intensity.hpp"
 #include "plan/orientation.hpp"
+#include "plan/passing.hpp"
 #include "schedule/iteration_space.hpp"
 
 namespace tessera {
@@ -45,6 +46,14 @@ constexpr double kStreamedInPlace = 0.17;
 constexpr double kStreamedRows = 16;
 constexpr double kAgainInPlace = 0.00375;  // times an element's bytes
 constexpr double kWholeRowsInPlace = 0.5;
+
+// A byte of A, which every panel's columns read again, and of B that is packed in passing
+// (cpu/passing.hpp), against one packed from memory; both are fetched ahead. Emerald Rapids,
+// 2026-11: one thread takes 17 to 21 ps a byte for 384×384×3000 and 128×128×32768 beyond what
+// smaller products say; of two threads, 384×384×3000 takes 2.66 ms with A's rows divided and 2.79
+// with B's columns, 128×128×32768 3.39 with k divided and 4.08 with B's columns.
+constexpr double kRowsInPassing = 0.5;
+constexpr double kColumnsInPassing = 0.3;
 
 // A register tile reads vectors of B in place that lie across cache lines, or are masked, with each
 // step of k; packed ones do not. Seconds for each. Zen 5, 2026-11, mean regret without and with:
@@ -390,15 +399,21 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
       machine.peak(multiplied) * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
   const bool in_scratchpad = accumulators <= 0.5 * static_cast<double>(machine.scratchpad_bytes);
+  const bool passes = packs_in_passing(tile, kernel, problem, shape, machine);
   WorkerTime time;
-  time.arithmetic = 2 * effective_rows(block.rows, tile.mr) *
+  time.arithmetic = 2 * effective_rows(block.rows, passes ? kPassingRows : tile.mr) *
                     effective_columns(block.cols, tile.nr) * block.depth / rate;
   const bool copies_a =
       kernel != nullptr && (kernel->reads_in_place || (kernel->interleaves && !block.b_in_place));
   const bool widens = kernel != nullptr && kernel->packed_size > block.a_size;
   time.packing = widens ? widening(block, machine, *kernel, footprint)
                         : packing(block, machine, footprint, copies_a);
-  if (block.b_in_place) {
+  if (passes) {
+    time.packing = share_beyond_l2(machine, footprint) * block.depth *
+                   (kRowsInPassing * block.rows * block.a_size +
+                    kColumnsInPassing * block.cols * block.b_size) *
+                   machine.cost.pack_seconds_per_byte;
+  } else if (block.b_in_place) {
     // With both in place along k, nothing is.
     const bool interleaves = kernel != nullptr && kernel->interleaves && !block.a_in_place;
     time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint, interleaves);

@@ -1,0 +1,42 @@
+// Whether the CPU backend packs B in passing (cpu/passing.hpp) under a tile that leaves both
+// operands in place.
+#pragma once
+
+#include <algorithm>
+
+#include "core/catalogue.hpp"
+#include "core/passing_rule.hpp"
+#include "plan/orientation.hpp"
+#include "tessera/machine.hpp"
+
+namespace tessera {
+
+inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
+  return kernel.device == MachineKind::cpu && kernel.reads_in_place && product.a_lies_along_k &&
+         product.b_rows_are_dense;
+}
+
+// Products up to this many multiply-adds, in one pass over k, are multiplied in place without more
+// ado (cpu/direct.hpp).
+constexpr double kShortWay = 128.0 * 128.0 * 128.0;
+
+inline bool may_go_short_way(const GemmShape& shape) {
+  return static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+             static_cast<double>(shape.k) <=
+         kShortWay;
+}
+
+inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
+                             const Problem& problem, const GemmShape& shape,
+                             const Machine& machine) {
+  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
+  if (tile.block_k >= shape.k && may_go_short_way(shape)) return false;
+  const FacedProduct product = face(problem, shape, tile.nr);
+  const TileConfig facing = product.is_turned ? turned(tile) : tile;
+  return may_pass(*kernel, product) &&
+         suits_passing(machine.scratchpad_bytes, tile.mr, tile.nr,
+                       std::min<std::int64_t>(facing.block_m, product.shape.m),
+                       std::min<std::int64_t>(facing.block_n, product.shape.n));
+}
+
+}  // namespace tessera
