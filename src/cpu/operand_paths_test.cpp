@@ -172,7 +172,7 @@ TEST_P(Kernels, PackedInPassing) {
   for (std::int64_t m = code.mr + 1; m <= code.mr + 9; ++m) {
     for (const std::int64_t n :
          {2 * lanes, 2 * lanes + 1, 3 * lanes, 4 * lanes - 1, 7 * lanes + 5}) {
-      for (const std::int64_t k : {1, 3, 4, 66, 259}) {
+      for (const std::int64_t k : {0, 1, 3, 4, 66, 259}) {
         const bool is_odd = m % 2 == 1;
         Plan plan = plan_for(kernel(), types_of(kernel(), k != 66), {2 * m + 1, n, k},
                              {m, n + (is_odd ? 0 : 3), k == 259 ? 100 : 320}, {});
@@ -180,7 +180,7 @@ TEST_P(Kernels, PackedInPassing) {
         plan.tile.b_in_place = true;
         plan.tile.mc = k % 2 == 0 ? 8 : 0;
         plan.machine.scratchpad_bytes = kRoomForPassing;
-        plan.problem.alpha = is_odd ? 1 : 0.5;
+        plan.problem.alpha = is_odd ? 1 : k == 4 ? 0 : 0.5;
         plan.problem.beta = k == 3 ? 0 : 1;
         if (n > 4 * lanes) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
         Product product(plan.problem.types, {2 * m + 1, n, k}, plan.problem.beta, Fill::normal,

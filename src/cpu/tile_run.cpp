@@ -84,7 +84,6 @@ void TileRunner::run(const WorkItem& item) {
   first.tile_rows = blocking_.tile_rows;
   first.sums_are_far = blocking_.sums_are_far;
   first.steps_together = blocking_.steps_together;
-  if (blocking_.passes) first.passing_panel = b_panels_;
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;
@@ -244,6 +243,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const bool is_one_step = depth <= blocking_.step;
   const bool looks_ahead = depth > 0 && (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
+  if (depth > 0 && blocking_.passes) task.passing_panel = b_panels_;
   if (depth > 0 && !product_.b_in_place) held_b_ = blocking_.keeps_b ? wanted_b : Held{};
 
   for (std::int64_t from = 0; from == 0 || from < depth; from += blocking_.step) {
