@@ -14,13 +14,17 @@ constexpr int kPassingRows = 8;
 // processors with 1 MB have not been measured, and pack.
 constexpr std::int64_t kRoomForPassing = std::int64_t{2} << 20;
 
-// Of a block of C, where both operands' rows are dense: whether it has strips enough to read a
-// panel again, and columns enough to keep multiply-adds under way. `mr` and `nr` are the register
+// Whether there are registers and room for it. `mr` and `nr`, here and below, are the register
 // tile's that reads packed panels.
+inline bool has_passing(std::int64_t scratchpad_bytes, int mr) {
+  return mr > kPassingRows && scratchpad_bytes >= kRoomForPassing;
+}
+
+// Of a block of C, where both operands' rows are dense: whether it also has strips enough to read a
+// panel again, and columns enough to keep multiply-adds under way.
 inline bool suits_passing(std::int64_t scratchpad_bytes, int mr, int nr, std::int64_t rows,
                           std::int64_t cols) {
-  const bool has_registers = mr > kPassingRows;
-  return has_registers && scratchpad_bytes >= kRoomForPassing && rows > mr && 2 * cols > nr;
+  return has_passing(scratchpad_bytes, mr) && rows > mr && 2 * cols > nr;
 }
 
 }  // namespace tessera

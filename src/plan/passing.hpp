@@ -20,10 +20,12 @@ inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
 // ado (cpu/direct.hpp).
 constexpr double kShortWay = 128.0 * 128.0 * 128.0;
 
+inline double multiply_adds(const GemmShape& shape) {
+  return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
 inline bool may_go_short_way(const GemmShape& shape) {
-  return static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-             static_cast<double>(shape.k) <=
-         kShortWay;
+  return multiply_adds(shape) <= kShortWay;
 }
 
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,

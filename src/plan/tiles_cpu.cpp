@@ -147,10 +147,6 @@ int choose_block(std::int64_t size, std::int64_t parts, int multiple,
   return round_up_to(pieces(each, cuts), multiple);
 }
 
-double multiply_adds(const GemmShape& shape) {
-  return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-}
-
 // The largest sides of a problem, as a kernel faces them, and where its tiles go.
 struct Enumeration {
   const PlanRequest& request;
@@ -177,8 +173,8 @@ struct Enumeration {
   // Workers that pack B in passing rather have their own rows of A, which they read again and
   // again (plan/worker_time.cpp).
   bool may_pass_here() const {
-    return may_pass(kernel, product) && kernel.tile.mr > kPassingRows &&
-           request.machine.scratchpad_bytes >= kRoomForPassing;
+    return may_pass(kernel, product) &&
+           has_passing(request.machine.scratchpad_bytes, kernel.tile.mr);
   }
 
   // `packed` is a worker's.

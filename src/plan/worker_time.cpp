@@ -169,6 +169,14 @@ double reading_in_place(const Block& block, const Machine& machine, int mr, doub
          machine.cost.pack_seconds_per_byte;
 }
 
+// Seconds to read A, and B while it is packed, beyond what comes from L2.
+double reading_in_passing(const Block& block, const Machine& machine, double footprint) {
+  return share_beyond_l2(machine, footprint) * block.depth *
+         (kRowsInPassing * block.rows * block.a_size +
+          kColumnsInPassing * block.cols * block.b_size) *
+         machine.cost.pack_seconds_per_byte;
+}
+
 // Rows or columns that take as long to widen as these do, in panels of `width`.
 double widened(double count, int width) {
   const double whole = std::floor(count / width) * width;
@@ -409,10 +417,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   time.packing = widens ? widening(block, machine, *kernel, footprint)
                         : packing(block, machine, footprint, copies_a);
   if (passes) {
-    time.packing = share_beyond_l2(machine, footprint) * block.depth *
-                   (kRowsInPassing * block.rows * block.a_size +
-                    kColumnsInPassing * block.cols * block.b_size) *
-                   machine.cost.pack_seconds_per_byte;
+    time.packing += reading_in_passing(block, machine, footprint);
   } else if (block.b_in_place) {
     // With both in place along k, nothing is.
     const bool interleaves = kernel != nullptr && kernel->interleaves && !block.a_in_place;
