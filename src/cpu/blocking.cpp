@@ -30,10 +30,6 @@ constexpr std::int64_t kWidestStream = 8192;  // columns of sums that stay in L2
 // with 2, 5.23 with 1.
 constexpr std::int64_t kStripsOfA = 1;
 
-// Of the next piece of A in place, beside a B that is packed in passing: rows that lie powers of
-// two apart would not stay until they are needed.
-constexpr std::int64_t kRowsFetchedInPassing = 16;
-
 // Fewer columns of B do not make up for copying A.
 constexpr std::int64_t kColumnsWorthCopying = 256;
 
@@ -156,13 +152,14 @@ bool packs_in_passing(const Plan& plan, const Product& product) {
 }
 
 // Rows of A in place that stay in L2, whose sets repeat every 128 KB, while B's columns pass by: a
-// quarter of each set's 16 ways. Fewer than `kLeastRows` would read B too often. Emerald Rapids,
-// f32, one thread, 2026-11: 1024×512×1024 7133 µs with 512 rows 4 KB apart, 6691 with 128;
-// 2048×512×2048 29.1, 28.1 and 28.0 ms with 512, 128 and 64 rows 8 KB apart.
+// quarter of each set's 16 ways. Fewer than `kLeastRows` would pack B too often. Emerald Rapids,
+// f32, one thread, 2026-11, per cent of the peak with 64, 128, 256 and 512 rows that lie a multiple
+// of 4 KB apart: 512×512×1024 92.4, 94.6, 94.5, 92.2; 256×256×4096 90.7, 93.5, 93.8, 93.6;
+// 192×192×16384 87.9, 90.8, 92.8, 92.7.
 std::int64_t rows_that_stay(const ConstMatrixView& a) {
   constexpr std::int64_t kSetBytes = 128 << 10;
   constexpr std::int64_t kWays = 4;
-  constexpr std::int64_t kLeastRows = 64;
+  constexpr std::int64_t kLeastRows = 256;
   const std::int64_t stride = a.row_stride * size_of(a.type);
   const std::int64_t places = stride != 0 ? kSetBytes / std::gcd(stride, kSetBytes) : 1;
   return std::max(kLeastRows, kWays * places);
@@ -249,7 +246,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.fetched_cols = blocking.cols;
   if (blocking.passes) {
     blocking.cols = product.block_cols();
-    blocking.fetched_rows = kRowsFetchedInPassing;
+    blocking.fetched_rows = kPassingRows;
     blocking.fetched_cols = code.passing_cols;
   }
   blocking.steps_together = has_two_units();

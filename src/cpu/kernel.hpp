@@ -86,8 +86,8 @@ struct FarRows {
 // the row that is being fetched.
 struct LookAhead {
   LineRun run;
-  FarRows b;
-  FarRows a;
+  FarRows soon;
+  FarRows later;
 };
 
 namespace {
@@ -96,7 +96,7 @@ namespace {
 // in f32 made 98 GFLOP/s instead of 102 (operands 16 bytes off a line, Zen 4, 2026-11). Behind the
 // last, one line again and again.
 [[gnu::always_inline]] inline LineRun next_run(LookAhead& ahead, const void* near) {
-  FarRows& rows = ahead.b.left > 0 ? ahead.b : ahead.a;
+  FarRows& rows = ahead.soon.left > 0 ? ahead.soon : ahead.later;
   if (rows.left == 0) return {static_cast<const unsigned char*>(near), 0, std::int64_t{1} << 40};
   constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
   const auto in_line =

@@ -267,16 +267,26 @@ struct OpsF32 : OpsBase<AccumulateF32> {
   static BVec load_b(const B* from, Mask mask) { return _mm512_maskz_loadu_ps(mask, from); }
   static __m512 broadcast(const A* from) { return _mm512_set1_ps(*from); }
   static Vec multiply_add(Vec sum, __m512 a, BVec b) { return _mm512_fmadd_ps(a, b, sum); }
-  // The same three operations where a compiler must not move loads ahead nor choose another sum
-  // to overwrite: it would run out of registers (passing.hpp).
+  // The same operations where a compiler must not move loads ahead nor choose another sum to
+  // overwrite: it would run out of registers (passing.hpp). Of a row of A its element `Step`.
   static BVec load_now(const B* from) {
     BVec value;
     asm volatile("vmovups %1, %0" : "=v"(value) : "m"(*reinterpret_cast<const __m512_u*>(from)));
     return value;
   }
-  static __m512 broadcast_now(const A* from) {
+  template <int Step>
+  static __m512 broadcast_now(const A* row) {
     __m512 value;
-    asm volatile("vbroadcastss %1, %0" : "=v"(value) : "m"(*from));
+    asm volatile("vbroadcastss %1, %0" : "=v"(value) : "m"(row[Step]));
+    return value;
+  }
+  // Of the row that lies `stride` bytes behind: its address is never in a register.
+  template <int Step>
+  static __m512 broadcast_below(const A* row, std::int64_t stride) {
+    __m512 value;
+    asm volatile("vbroadcastss %c3(%1,%2), %0"
+                 : "=v"(value)
+                 : "r"(row), "r"(stride), "i"(Step * static_cast<int>(sizeof(A))));
     return value;
   }
   static Vec multiply_add_to(Vec sum, __m512 a, BVec b) {
@@ -301,16 +311,26 @@ struct OpsF64 : OpsBase<AccumulateF64> {
   static BVec load_b(const B* from, Mask mask) { return _mm512_maskz_loadu_pd(mask, from); }
   static __m512d broadcast(const A* from) { return _mm512_set1_pd(*from); }
   static Vec multiply_add(Vec sum, __m512d a, BVec b) { return _mm512_fmadd_pd(a, b, sum); }
-  // The same three operations where a compiler must not move loads ahead nor choose another sum
-  // to overwrite: it would run out of registers (passing.hpp).
+  // The same operations where a compiler must not move loads ahead nor choose another sum to
+  // overwrite: it would run out of registers (passing.hpp). Of a row of A its element `Step`.
   static BVec load_now(const B* from) {
     BVec value;
     asm volatile("vmovupd %1, %0" : "=v"(value) : "m"(*reinterpret_cast<const __m512d_u*>(from)));
     return value;
   }
-  static __m512d broadcast_now(const A* from) {
+  template <int Step>
+  static __m512d broadcast_now(const A* row) {
     __m512d value;
-    asm volatile("vbroadcastsd %1, %0" : "=v"(value) : "m"(*from));
+    asm volatile("vbroadcastsd %1, %0" : "=v"(value) : "m"(row[Step]));
+    return value;
+  }
+  // Of the row that lies `stride` bytes behind: its address is never in a register.
+  template <int Step>
+  static __m512d broadcast_below(const A* row, std::int64_t stride) {
+    __m512d value;
+    asm volatile("vbroadcastsd %c3(%1,%2), %0"
+                 : "=v"(value)
+                 : "r"(row), "r"(stride), "i"(Step * static_cast<int>(sizeof(A))));
     return value;
   }
   static Vec multiply_add_to(Vec sum, __m512d a, BVec b) {

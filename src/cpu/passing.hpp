@@ -3,13 +3,11 @@
 // multiplies, with stores that have nothing else to do; the strips below read that panel, which is
 // still in the nearest cache. A's rows are read where they lie all along.
 //
-// Register tiles are 8 rows by 3 vectors, so that 8 rows' addresses and all else find room in the
-// registers. Every other row's elements are read by the multiply-adds themselves: fewer
-// instructions, of which a core that runs two threads is short, but more loads, of which there are
-// two a cycle. Emerald Rapids, f32, 384×384×3000, 2026-11, milliseconds of one thread with the core
-// to itself, and of two in minutes when others were on it: no row read so 5.24 and 3.75, every
-// other 5.25 and 3.53, three of four 5.27 and 3.60; four steps of k at a time instead of eight 5.24
-// and 3.74, with every other 5.27 and 3.63.
+// Register tiles are 8 rows by 3 vectors: with four addresses for the rows of A all else finds room
+// in the registers. An element of A is loaded once for all vectors. Read by the multiply-adds
+// themselves, of every other row, it takes fewer instructions, but more loads, of which there are
+// two a cycle: Emerald Rapids, f32, one thread with the core to itself, 2026-11, per cent of the
+// peak without and with that 128×128×32768 85.2 and 82.6, 504×480×256 97.9 and 97.7.
 //
 // Internal linkage throughout; see pack.hpp.
 #pragma once
@@ -21,6 +19,7 @@
 #include <utility>
 
 #include "core/passing_rule.hpp"
+#include "cpu/cache_line.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/register_tile.hpp"
@@ -29,8 +28,11 @@ namespace tessera::cpu {
 namespace {
 
 constexpr int kPassingVectors = 3;
-constexpr int kLinesFetched = 4;
 constexpr int kSteps = 8;  // of k, before the loop goes round
+
+// Lines fetched meanwhile: with more, few strips of rows wait for them. Per cent of the peak with
+// 4, 6 and any number: 14×124×1355 70, 69 and 65, 128×128×32768 91.4, 92.3 and 92.4.
+constexpr std::int64_t kMostLines = 6;
 
 template <class Ops>
 struct PassingTask {
@@ -45,7 +47,8 @@ struct PassingTask {
   typename Ops::Acc alpha;
   typename Ops::Acc beta;
   typename Ops::Mask mask;  // of the last vector's columns
-  LookAhead* ahead;
+  LookAhead* ahead;         // is fetched,
+  std::int64_t lines;       // so many lines every kSteps
 };
 
 // Keeps the compiler from working one row's address out of another's in every step.
@@ -63,8 +66,11 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
   constexpr int kRows = sizeof...(R);
   constexpr int kLanes = Ops::kLanes;
 
-  const A* a[kRows];
-  ((a[R] = task.a + static_cast<std::int64_t>(R) * task.a_row, keep(a[R])), ...);
+  // Of every other row: the next one's elements are reached from there.
+  const A* a[(kRows + 1) / 2];
+  ((a[R / 2] = task.a + static_cast<std::int64_t>(R / 2 * 2) * task.a_row, keep(a[R / 2])), ...);
+  [[maybe_unused]] const std::int64_t a_row_bytes =
+      task.a_row * static_cast<std::int64_t>(sizeof(A));
   [[maybe_unused]] const auto* b = task.b;
   [[maybe_unused]] const std::int64_t b_step = task.b_step;
   auto* b_panel = task.b_panel;
@@ -79,12 +85,13 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
     for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::zero();
   }
 
-  // One step of k, `u` steps on.
-  const auto add_step = [&](int u) __attribute__((always_inline)) {
+  // One step of k, kStep steps on.
+  const auto add_step = [&]<int kStep>(std::integral_constant<int, kStep>)
+      __attribute__((always_inline)) {
     typename Ops::BVec columns[Vectors];
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) {
-      auto* packed = b_panel + (u * Vectors + v) * kLanes;
+      auto* packed = b_panel + (kStep * Vectors + v) * kLanes;
       if constexpr (Packs) {
         columns[v] =
             v == Vectors - 1 ? Ops::load_b(b + v * kLanes, mask) : Ops::load_b(b + v * kLanes);
@@ -94,32 +101,25 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
       }
     }
     if constexpr (Packs) b += b_step;
-    const auto add_row = [&](auto& row_sum, const A* at, bool reads_at_once)
+    const auto add_row = [&](auto& row_sum, const A* at, bool is_below)
         __attribute__((always_inline)) {
-      if (reads_at_once) {
-#pragma GCC unroll 3
-        for (int v = 0; v < Vectors; ++v) {
-          row_sum[v] = Ops::multiply_add_at(row_sum[v], at, columns[v]);
-        }
-        return;
-      }
-      const auto element = Ops::broadcast_now(at);
+      const auto element = is_below ? Ops::template broadcast_below<kStep>(at, a_row_bytes)
+                                    : Ops::template broadcast_now<kStep>(at);
 #pragma GCC unroll 3
       for (int v = 0; v < Vectors; ++v) {
         row_sum[v] = Ops::multiply_add_to(row_sum[v], element, columns[v]);
       }
     };
-    (add_row(sum[R], a[R] + u, R % 2 == 1), ...);
+    (add_row(sum[R], a[R / 2], R % 2 == 1), ...);
+  };
+  const auto add_steps = [&]<int... kStep>(std::integer_sequence<int, kStep...>)
+      __attribute__((always_inline)) {
+    (add_step(std::integral_constant<int, kStep>()), ...);
   };
   // `count` steps done: all go on.
   const auto advance = [&](int count) __attribute__((always_inline)) {
-    ((a[R] += count, keep(a[R])), ...);
+    ((R % 2 == 0 ? (a[R / 2] += count, keep(a[R / 2])) : void()), ...);
     b_panel += count * Vectors * kLanes;
-  };
-  const auto add_steps = [&]() __attribute__((always_inline)) {
-#pragma GCC unroll 8
-    for (int u = 0; u < kSteps; ++u) add_step(u);
-    advance(kSteps);
   };
 
   // C's rows are fetched one by one shortly before they are needed, as in register_tile.hpp; the
@@ -127,31 +127,30 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
   // half of it, 384×384×3000 5.26 and 5.30 ms.
   constexpr std::int64_t kGroupsAfterFetch = 4;
   const std::int64_t groups = task.depth / kSteps;
-  const std::int64_t fetching = std::min<std::int64_t>(groups, kRows + kGroupsAfterFetch);
-  LineRun far = task.ahead->run;
+  const std::int64_t first_fetch = std::max<std::int64_t>(0, groups - kRows - kGroupsAfterFetch);
+  const auto* fetched = sum_begin;
+  const std::int64_t lines = task.lines;
+  LineRun far = next_run(*task.ahead, task.b_panel);
 #pragma GCC unroll 1
-  for (std::int64_t group = fetching; group < groups; ++group) {
-#pragma GCC unroll 4
-    for (int line = 0; line < kLinesFetched; ++line, far.next += far.step) {
+  for (std::int64_t group = 0; group < groups; ++group) {
+#pragma GCC unroll 1
+    for (std::int64_t line = 0; line < lines; ++line, far.next += far.step) {
       __builtin_prefetch(far.next, 0, 2);
     }
-    far.left -= kLinesFetched;
+    far.left -= lines;
     if (far.left <= 0) far = next_run(*task.ahead, task.b_panel);
-    add_steps();
-  }
-  task.ahead->run = far;
-  const auto* fetched = sum_begin;
-#pragma GCC unroll 1
-  for (std::int64_t group = 0; group < fetching; ++group) {
+    if (group >= first_fetch) {
 #pragma GCC unroll 3
-    for (int v = 0; v < Vectors; ++v) Ops::prefetch(fetched + v * kLanes);
-    Ops::prefetch(fetched + Vectors * kLanes - 1);
-    if (group < kRows - 1) fetched += sum_stride;
-    add_steps();
+      for (int v = 0; v < Vectors; ++v) Ops::prefetch(fetched + v * kLanes);
+      Ops::prefetch(fetched + Vectors * kLanes - 1);
+      if (group < first_fetch + kRows - 1) fetched += sum_stride;
+    }
+    add_steps(std::make_integer_sequence<int, kSteps>());
+    advance(kSteps);
   }
 #pragma GCC unroll 1
   for (std::int64_t step = groups * kSteps; step < task.depth; ++step) {
-    add_step(0);
+    add_step(std::integral_constant<int, 0>());
     advance(1);
   }
 
@@ -189,7 +188,19 @@ std::int64_t passing_columns(std::int64_t left) {
   return std::min(left, kWidest);
 }
 
+// Lines of a row of so many bytes, wherever it starts.
+inline std::int64_t lines_of(std::int64_t bytes) {
+  constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
+  return (bytes + kLine - 1) / kLine + 1;
+}
+
 // KernelCode::multiply of a task with a `passing_panel`.
+//
+// While a strip is multiplied, what comes next is fetched into L2: beside the first panel, which is
+// when A's rows come in, the next strip of them; of the next panel's columns its share; and at the
+// end the first strip of the task after this. It is spread evenly, for lines that come long before
+// they are needed are gone by then. Emerald Rapids, f32, one thread, 2026-11, per cent of the peak
+// without any of it and with it: 128×128×32768 81 and 90, 192×192×16384 85 and 92, 1000³ 88 and 91.
 template <class Ops>
 void multiply_passing(const BlockTask& task) {
   using A = typename Ops::A;
@@ -202,11 +213,9 @@ void multiply_passing(const BlockTask& task) {
   alignas(64) Acc register_tile[kPassingRows * kWidest];
   const auto* a = static_cast<const A*>(task.a.data);
   const auto* b = static_cast<const B*>(task.b.data);
+  const LookAhead after = task.ahead != nullptr ? *task.ahead : LookAhead();
 
-  LookAhead nothing_ahead;
-  LookAhead& ahead = task.ahead != nullptr ? *task.ahead : nothing_ahead;
-  const FarRows after_b = ahead.b;
-
+  LookAhead ahead;
   PassingTask<Ops> tile;
   tile.a_row = task.a.along_stride;
   tile.b_step = task.b.depth_stride;
@@ -215,26 +224,39 @@ void multiply_passing(const BlockTask& task) {
   tile.alpha = Ops::scalar(task.alpha);
   tile.beta = Ops::scalar(task.beta);
   tile.ahead = &ahead;
+
+  // Strips of nearly equal numbers of rows.
   const std::int64_t strips = (task.rows + kPassingRows - 1) / kPassingRows;
-  const std::int64_t row_bytes = task.b.depth_stride * static_cast<std::int64_t>(sizeof(B));
+  const std::int64_t least_rows = task.rows / strips;
+  const std::int64_t longer_strips = task.rows % strips;
+  const std::int64_t a_row_bytes = task.a.along_stride * static_cast<std::int64_t>(sizeof(A));
+  const std::int64_t b_row_bytes = task.b.depth_stride * static_cast<std::int64_t>(sizeof(B));
+  const std::int64_t a_bytes = task.depth * static_cast<std::int64_t>(sizeof(A));
+  const std::int64_t groups = std::max<std::int64_t>(1, task.depth / kSteps);
+
   std::int64_t cols = 0;
   for (std::int64_t col = 0; col < task.cols; col += cols) {
     cols = passing_columns<Ops>(task.cols - col);
     const std::int64_t next_col = col + cols;
+    const bool is_last_panel = next_col >= task.cols;
     const auto vectors = static_cast<int>((cols + kLanes - 1) / kLanes);
     tile.b = b + col;
     tile.mask = Ops::mask(static_cast<int>(cols) - (vectors - 1) * kLanes);
-    if (ahead.run.step == 0) ahead.run = {};
-    ahead.b = after_b;
-    if (next_col < task.cols) {
-      ahead.b = {reinterpret_cast<const unsigned char*>(b + next_col), row_bytes,
-                 passing_columns<Ops>(task.cols - next_col) * static_cast<std::int64_t>(sizeof(B)),
-                 task.depth};
+
+    FarRows next_b = after.soon;
+    if (!is_last_panel) {
+      next_b = {reinterpret_cast<const unsigned char*>(b + next_col), b_row_bytes,
+                passing_columns<Ops>(task.cols - next_col) * static_cast<std::int64_t>(sizeof(B)),
+                task.depth};
     }
+    const std::int64_t share_of_b = (next_b.left + strips - 1) / strips;
+    const std::int64_t lines_of_b = share_of_b * lines_of(next_b.bytes);
+    const std::int64_t lines_of_both = lines_of_b + kPassingRows * lines_of(a_bytes);
+
     std::int64_t rows = 0;
     for (std::int64_t strip = 0, row = 0; strip < strips; ++strip, row += rows) {
-      // Nearly equal numbers of rows.
-      rows = (task.rows - row + strips - strip - 1) / (strips - strip);
+      const bool is_last_strip = strip + 1 == strips;
+      rows = least_rows + (strip < longer_strips ? 1 : 0);
       tile.a = a + row * task.a.along_stride;
       if (task.sum != nullptr) {
         tile.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
@@ -243,6 +265,18 @@ void multiply_passing(const BlockTask& task) {
         tile.sum = register_tile;
         tile.sum_stride = kWidest;
       }
+      ahead.soon = {};
+      if (is_last_strip && is_last_panel) ahead.soon = after.later;
+      if (!is_last_strip && col == 0) {
+        ahead.soon = {reinterpret_cast<const unsigned char*>(tile.a + rows * task.a.along_stride),
+                      a_row_bytes, a_bytes, rows};
+      }
+      ahead.later = next_b;
+      ahead.later.left = std::min(share_of_b, next_b.left);
+      next_b.next += ahead.later.left * next_b.stride;
+      next_b.left -= ahead.later.left;
+      const std::int64_t lines = ahead.soon.left > 0 ? lines_of_both : lines_of_b;
+      tile.lines = std::min(kMostLines, (lines + groups - 1) / groups);
       tables[strip == 0][static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors - 1)](
           tile);
       if (task.finish != nullptr) {

@@ -116,10 +116,11 @@ template <class Ops, int Rows, int Vectors>
   const auto factor = Ops::set(beta);
   const bool reads_c = beta != 0;
 #pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
+  for (int r = 0; r < Rows; ++r, c += stride) {
+    asm("" : "+r"(c));  // all rows' addresses at once would not fit the registers
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) {
-      auto* to = c + r * stride + v * Ops::kLanes;
+      auto* to = c + v * Ops::kLanes;
       if (v < Vectors - 1) {
         if (reads_c) sum[r][v] = Ops::scale_add(sum[r][v], factor, Ops::load(to));
         Ops::store(to, sum[r][v]);

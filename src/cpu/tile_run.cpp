@@ -197,16 +197,21 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
 
   if (ahead_.run.step == 0) ahead_.run = {};
   if (col == 0) {
-    ahead_.a = {};
+    ahead_.later = {};
     if (!is_last_row) {
-      ahead_.a = far_rows(product_.a, tile.row + next_row, k, rows_at(next_row), depth_at(k));
+      ahead_.later = far_rows(product_.a, tile.row + next_row, k, rows_at(next_row), depth_at(k));
     } else if (!is_last_k) {
-      ahead_.a = far_rows(product_.a, tile.row, next_k, rows_at(0), depth_at(next_k));
+      ahead_.later = far_rows(product_.a, tile.row, next_k, rows_at(0), depth_at(next_k));
     }
   }
-  ahead_.b = {};
+  ahead_.soon = {};
   if (product_.packed_b != nullptr) return;
-  if (product_.b_in_place && !blocking_.passes) {
+  if (blocking_.passes) {
+    // The first columns, for the next rows or of the next k.
+    if (is_last_row && is_last_k) return;
+    const std::int64_t from = is_last_row ? next_k : k;
+    ahead_.soon = far_rows(product_.b, from, tile.col, depth_at(from), cols_at(0));
+  } else if (product_.b_in_place) {
     // Each piece of A fetches its share of the next k-block. Parts of long rows are fetched by the
     // microkernel itself, shortly before it needs them: lines far ahead would drive each other out,
     // for all lie at the same place of their pages. Zen 4, 2026-11, f32 64×4096×4096 94 GFLOP/s
@@ -215,17 +220,17 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
     const std::int64_t depth = depth_at(next_k);
     const std::int64_t from = depth * row / tile.rows;
     const std::int64_t to = depth * std::min(next_row, tile.rows) / tile.rows;
-    ahead_.b = far_rows(product_.b, next_k + from, tile.col, to - from, tile.cols);
+    ahead_.soon = far_rows(product_.b, next_k + from, tile.col, to - from, tile.cols);
   } else if (reads_b && next_col < tile.cols) {
-    ahead_.b = far_rows(product_.b, k, tile.col + next_col, depth_at(k), cols_at(next_col));
+    ahead_.soon = far_rows(product_.b, k, tile.col + next_col, depth_at(k), cols_at(next_col));
   } else if (blocking_.fetches_panels && (next_col < tile.cols || !is_last_row)) {
     const KernelCode& code = *product_.code;
     const std::int64_t panel_bytes = code.panel_bytes_b(depth_at(k));
     const std::int64_t next = next_col < tile.cols ? next_col : 0;
     const std::int64_t panels = (cols_at(next) + code.nr - 1) / code.nr;
-    ahead_.b = {b_panels_ + next / code.nr * panel_bytes, 0, panels * panel_bytes, 1};
+    ahead_.soon = {b_panels_ + next / code.nr * panel_bytes, 0, panels * panel_bytes, 1};
   } else if (is_last_row && next_col >= tile.cols && !is_last_k) {
-    ahead_.b = far_rows(product_.b, next_k, tile.col, depth_at(next_k), cols_at(0));
+    ahead_.soon = far_rows(product_.b, next_k, tile.col, depth_at(next_k), cols_at(0));
   }
 }
 

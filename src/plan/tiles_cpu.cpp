@@ -91,23 +91,27 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& ti
 }
 
 // Packing in passing (cpu/passing.hpp). So deep a panel of 48 columns of f32 fills the nearest
-// cache; 128×128×32768 takes 7386, 7306 and 7295 µs with 192, 256 and 512 of k, 1000³ 12.34 and
-// 12.24 ms with 200 and 256, 256³ in f64 392 and 389 µs with 128 and 256 (Emerald Rapids, one
-// thread, 2026-11).
+// cache; twice as deep ones come from L2, and pay where C's sums do not stay in there and are read
+// and written again for every depth, as long as the panel's rows of B lie in few enough pages.
+// Emerald Rapids, one thread, 2026-11, per cent of the peak in f32 with 256 and 512 of k:
+// 1000³ 91.6 and 93.3, 3000×500×1000 89.2 and 90.6, 1000×1500×800 88.9 and 91.5, 512³ 96.0
+// and 96.3, 1000×2000×2000 90.4 and 89.5, 500×3000×3000 89.0 and 88.0; with rows of B a multiple of
+// 4 KB apart 1024³ 91.1 and 89.6, 512×2048×2048 90.4 and 88.2.
 constexpr int kPassingDepth = 256;
-constexpr std::int64_t kDeepestPass = kPassingDepth + kPassingDepth / 4;  // rather than two
-// Where B is large, many strips have to share the wait for it: 64×4096×4096 takes 15.0 ms so and
-// 18.0 with A packed, 32×4096×4096 11.7 and 9.4. And each panel's depth updates C, which has to be
-// near: 1000³ 12.24 and 12.62 ms, 1500×1500×600 level, 2048³ 122 and 105. In one pass over k a C
-// of any size may be: 2000×2000×128 6.7 and 7.8 ms.
+constexpr int kPassingDepthFar = 512;
+constexpr std::int64_t kFarRowBytes = 6 << 10;
+constexpr std::int64_t kCollidingBytes = 4 << 10;
+// Where B is large, many strips have to share the wait for it: 48×4096×4096 takes as long either
+// way, 32×4096×4096 11.1 ms so and 9.3 with A packed.
 constexpr std::int64_t kLeastRowsOfPassing = 48;
-constexpr std::int64_t kNearSums = 2;  // times L2
-// Rows of B that lie so far apart drive each other out of L2 before many rows of A have passed:
-// 512×2048×2048 takes 30.4 and 28.4 ms, but 64×2048×2048 3.45 and 4.05; 1024³ takes as long either
-// way, and longer in passing while others are on the core. (Of A the backend takes fewer rows at a
-// time then.)
-constexpr std::int64_t kCollidingBytes = 4096;
-constexpr std::int64_t kManyRows = 128;
+// Packing beforehand costs 1/m + 1/n of the time that multiplying takes, and what lies in large
+// pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). The same, in
+// passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024 (439) 90.1 and 85.8,
+// 3000×500×1000 (429) 90.6 and 86.8, 1024³ (512) 91.1 and 89.8, 1100³ (550) 89.9 and 90.7, 1200³
+// (600) 91.6 and 90.9, 1000×2000×2000 (667) 90.4 and 89.8, 1500³ (750) 88.6 and 90.0, 2048×2048×512
+// (1024) 89.0 and 90.6, 2000³ (1000) 89.7 and 92.6. In one pass over k it never does: 2000×2000×128
+// 6.7 and 7.8 ms.
+constexpr std::int64_t kMostOfPassing = 650;
 
 // A split leaves each piece at least so much of each row.
 constexpr std::int64_t kLeastSplitBytes = 1024;
@@ -187,10 +191,22 @@ struct Enumeration {
     if (!suits_passing(l2, packed.mr, packed.nr, rows, cols)) return false;
     const bool shares_wait =
         rows >= kLeastRowsOfPassing || shape.k * shape.n * size_of(kernel.b) <= l2;
-    const bool is_near =
-        shape.k <= kDeepestPass || rows * cols * size_of(kernel.b) <= kNearSums * l2;
-    const bool collide = shape.n * size_of(kernel.b) % kCollidingBytes == 0 && rows > kManyRows;
-    return shares_wait && is_near && !collide;
+    const bool is_worth_packing =
+        shape.k > deepest(kPassingDepth) && rows * cols > kMostOfPassing * (rows + cols);
+    return shares_wait && !is_worth_packing;
+  }
+
+  // Rather one pass that is a quarter deeper than two.
+  static int deepest(int depth) { return depth + depth / 4; }
+
+  int passing_depth(const TileConfig& packed) const {
+    const std::int64_t row_bytes = product.shape.n * size_of(kernel.b);
+    const std::int64_t sums = std::min<std::int64_t>(packed.block_m, product.shape.m) *
+                              std::min<std::int64_t>(packed.block_n, product.shape.n) *
+                              size_of(kernel.b);
+    const bool is_deep = 2 * sums > request.machine.scratchpad_bytes && row_bytes <= kFarRowBytes &&
+                         row_bytes % kCollidingBytes != 0;
+    return is_deep ? kPassingDepthFar : kPassingDepth;
   }
 
   // As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
@@ -199,12 +215,11 @@ struct Enumeration {
     tile.b_in_place = true;
     const std::int64_t rows = product.shape.m;
     tile.block_m = round_up_to(pieces(rows, pieces(rows, tile.block_m)), kPassingRows);
-    const std::int64_t k = product.shape.k;
-    if (k <= kDeepestPass) return tile;
-    const std::int64_t parts =
-        tile.block_k <= kDeepestPass ? 1 : pieces(tile.block_k, kPassingDepth);
-    tile.block_k = std::min<int>(kPassingDepth,
-                                 round_up_to(pieces(tile.block_k, parts), 64 / size_of(kernel.a)));
+    const int depth = passing_depth(tile);
+    if (product.shape.k <= deepest(depth)) return tile;
+    const std::int64_t parts = tile.block_k <= deepest(depth) ? 1 : pieces(tile.block_k, depth);
+    tile.block_k =
+        std::min<int>(depth, round_up_to(pieces(tile.block_k, parts), 64 / size_of(kernel.a)));
     return tile;
   }
 
@@ -312,15 +327,16 @@ std::vector<int> worker_counts(const PlanRequest& request) {
 // All ways to deal C's rows and columns to `workers`, as numbers of parts of the rows. Those come
 // first that leave a worker the least of A and B: where predictions are alike, that choice stands,
 // and many workers share the last cache's bandwidth, which no prediction counts. Of two that leave
-// as much the one with more parts of the columns comes first, or of the rows (`prefers_rows`).
-std::vector<int> cuts_of_plane(const GemmShape& shape, int workers, bool prefers_rows) {
+// as much the one with more parts of the columns comes first. Where they may pack B in passing, a
+// byte of A counts as two of B (plan/worker_time.cpp), and more parts of the rows come first.
+std::vector<int> cuts_of_plane(const GemmShape& shape, int workers, bool may_pass) {
   std::vector<int> cuts;
   for (int across_m = 1; across_m <= workers; ++across_m) {
     if (workers % across_m == 0) cuts.push_back(across_m);
   }
-  if (prefers_rows) std::ranges::reverse(cuts);
+  if (may_pass) std::ranges::reverse(cuts);
   std::ranges::stable_sort(cuts, {}, [&](int across_m) {
-    return static_cast<double>(shape.m) / across_m +
+    return (may_pass ? 2 : 1) * static_cast<double>(shape.m) / across_m +
            static_cast<double>(shape.n) * across_m / workers;
   });
   return cuts;

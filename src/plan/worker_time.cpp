@@ -48,12 +48,16 @@ constexpr double kAgainInPlace = 0.00375;  // times an element's bytes
 constexpr double kWholeRowsInPlace = 0.5;
 
 // A byte of A, which every panel's columns read again, and of B that is packed in passing
-// (cpu/passing.hpp), against one packed from memory; both are fetched ahead. Emerald Rapids,
-// 2026-11: one thread takes 17 to 21 ps a byte for 384×384×3000 and 128×128×32768 beyond what
-// smaller products say; of two threads, 384×384×3000 takes 2.66 ms with A's rows divided and 2.79
-// with B's columns, 128×128×32768 3.39 with k divided and 4.08 with B's columns.
-constexpr double kRowsInPassing = 0.5;
+// (cpu/passing.hpp), against one packed from memory; both are fetched ahead. Emerald Rapids, two
+// threads, 2026-11, per cent of the peak with A's rows divided and with B's columns: 1000³ 92.8 and
+// 91.1, 512³ 95.7 and 94.3, 256×256×2048 93.9 and 90.9, 384×384×3000 93.4 and 91.6, 300×700×500
+// 92.6 and 92.8, 300×1000×1000 91.8 and 91.5.
+constexpr double kRowsInPassing = 1.2;
 constexpr double kColumnsInPassing = 0.3;
+
+// And wherever B comes from, its panels are left behind: the first strip of 504×480×256 takes 0.45
+// µs longer for 48 KB of them.
+constexpr double kPanelsInPassing = 0.2;
 
 // A register tile reads vectors of B in place that lie across cache lines, or are masked, with each
 // step of k; packed ones do not. Seconds for each. Zen 5, 2026-11, mean regret without and with:
@@ -169,12 +173,23 @@ double reading_in_place(const Block& block, const Machine& machine, int mr, doub
          machine.cost.pack_seconds_per_byte;
 }
 
-// Seconds to read A, and B while it is packed, beyond what comes from L2.
+// Seconds to read A, and B while it is packed, beyond what comes from L2, and to pack it.
 double reading_in_passing(const Block& block, const Machine& machine, double footprint) {
-  return share_beyond_l2(machine, footprint) * block.depth *
-         (kRowsInPassing * block.rows * block.a_size +
-          kColumnsInPassing * block.cols * block.b_size) *
+  const double beyond = share_beyond_l2(machine, footprint);
+  return block.depth *
+         (kRowsInPassing * beyond * block.rows * block.a_size +
+          (kColumnsInPassing * beyond + kPanelsInPassing) * block.cols * block.b_size) *
          machine.cost.pack_seconds_per_byte;
+}
+
+// The share of C's sums that leave L2 from one iteration to the next. Beside packed panels half of
+// it is theirs; in passing nearly all, and twice as many sums all leave. Emerald Rapids, f32, two
+// threads, 1000³ under tiles of 504×1008, 2026-11: 6.58 ms with 256 of k at a time, 6.57 with 512;
+// one thread, 1000×1000: 12.31 and 12.14.
+double sums_beyond_l2(const Machine& machine, double bytes, bool passes) {
+  const auto l2 = static_cast<double>(machine.scratchpad_bytes);
+  if (!passes) return 2 * bytes <= l2 ? 0 : 1;
+  return std::clamp(2 * (1 - l2 / std::max(bytes, 1.0)), 0.0, 1.0);
 }
 
 // Rows or columns that take as long to widen as these do, in panels of `width`.
@@ -406,7 +421,6 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const double rate =
       machine.peak(multiplied) * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
-  const bool in_scratchpad = accumulators <= 0.5 * static_cast<double>(machine.scratchpad_bytes);
   const bool passes = packs_in_passing(tile, kernel, problem, shape, machine);
   WorkerTime time;
   time.arithmetic = 2 * effective_rows(block.rows, passes ? kPassingRows : tile.mr) *
@@ -436,10 +450,10 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
           std::max(0.0, kRowOfCCut * block.rows - kRowOfCHidden * grid.k * time.arithmetic);
     }
   }
-  const double accumulating =
-      grid.k > 1 && !in_scratchpad
-          ? kExposedAccumulation * 2 * accumulators / worker_cache_rate(machine)
-          : 0;
+  const double accumulating = grid.k > 1 ? sums_beyond_l2(machine, accumulators, passes) *
+                                               kExposedAccumulation * 2 * accumulators /
+                                               worker_cache_rate(machine)
+                                         : 0;
   time.other = accumulating + machine.cost.iteration_overhead_seconds;
   return time;
 }
