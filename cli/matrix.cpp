@@ -1,7 +1,9 @@
 #include "cli/matrix.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "tessera/error.hpp"
@@ -10,6 +12,19 @@ namespace tessera::cli {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+
+// From this size on matrices lie in huge pages where the system gives them on request, as NumPy's
+// arrays do: a product of them walks fewer page tables, 1 % of 2000³ in f32 (docs/performance.md),
+// and memory that is touched for the first time comes in larger pieces.
+constexpr std::size_t kLargeMatrix = std::size_t{4} << 20;
+
+void ask_for_huge_pages(std::byte* data, std::size_t bytes) {
+  constexpr std::uintptr_t kPage = 4096;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage;
+  const std::uintptr_t last = (begin + bytes) / kPage * kPage;
+  madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
 
 }  // namespace
 
@@ -24,6 +39,7 @@ Matrix::Matrix(std::int64_t rows, std::int64_t cols, ElementType type, Major maj
     const std::size_t rounded = (size_ + kAlignment - 1) / kAlignment * kAlignment;
     memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded + kAlignment)),
                   std::free);
+    if (memory_ != nullptr && size_ >= kLargeMatrix) ask_for_huge_pages(memory_.get(), size_);
   }
   if (memory_ == nullptr) {
     throw Error(ErrorCode::out_of_memory, "memory",

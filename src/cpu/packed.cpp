@@ -9,6 +9,7 @@
 #include "cpu/cache_line.hpp"
 #include "cpu/packed_layout.hpp"
 #include "cpu/run.hpp"
+#include "cpu/workspace.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
@@ -36,7 +37,7 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
   using cpu::kCacheLine;
   packed.bytes_ =
       (static_cast<std::size_t>(layout.bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
-  auto* memory = static_cast<unsigned char*>(std::aligned_alloc(kCacheLine, packed.bytes_));
+  auto* memory = static_cast<unsigned char*>(cpu::allocate_pages(packed.bytes_));
   if (memory == nullptr) {
     throw Error(ErrorCode::out_of_memory, "memory",
                 "have room for " + std::to_string(packed.bytes_) + " bytes", "a failed allocation",

@@ -13,6 +13,7 @@
 namespace tessera::cpu {
 namespace {
 
+constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // Above this, bytes can no longer be counted, let alone be had.
 constexpr double kMostBytes = 0x1p62;
@@ -50,16 +51,19 @@ Scratch::~Scratch() {
   std::free(data_);
 }
 
+void* allocate_pages(std::size_t bytes) {
+  const bool is_large = bytes >= kHugePage;
+  const std::size_t size = round_up(bytes, is_large ? kHugePage : kPage);
+  void* const data = std::aligned_alloc(is_large ? kHugePage : kPage, size);
+  if (data != nullptr && is_large) madvise(data, size, MADV_HUGEPAGE);
+  return data;
+}
+
 void* Scratch::reserve(std::size_t bytes) {
   if (bytes <= size_) return data_;
-  const std::size_t alignment = bytes >= kHugePage ? kHugePage : 4096;
-  const std::size_t size = round_up(bytes, alignment);
   std::free(data_);
-  size_ = 0;
-  data_ = std::aligned_alloc(alignment, size);
-  if (data_ == nullptr) return nullptr;
-  size_ = size;
-  if (alignment == kHugePage) madvise(data_, size, MADV_HUGEPAGE);
+  data_ = allocate_pages(bytes);
+  size_ = data_ != nullptr ? bytes : 0;
   return data_;
 }
 

@@ -28,7 +28,11 @@ inline std::int64_t padded_columns(std::int64_t columns) {
 
 WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, std::int64_t tiles);
 
-// A block of memory, aligned for vectors and huge pages, that only ever grows.
+// So many bytes in whole pages, or from the size of a huge page on in huge pages where the system
+// gives them on request; for std::free. Null where there is no memory.
+void* allocate_pages(std::size_t bytes);
+
+// A block of memory as allocate_pages gives it, that only ever grows.
 class Scratch {
  public:
   Scratch() = default;
