@@ -280,7 +280,8 @@ struct OpsF32 : OpsBase<AccumulateF32> {
     asm volatile("vbroadcastss %1, %0" : "=v"(value) : "m"(row[Step]));
     return value;
   }
-  // Of the row that lies `stride` bytes behind: its address is never in a register.
+  // Of the row that lies `stride` bytes behind, whose address is never in a register. The compiler
+  // does not know that it is read: nobody writes A meanwhile.
   template <int Step>
   static __m512 broadcast_below(const A* row, std::int64_t stride) {
     __m512 value;
@@ -324,7 +325,8 @@ struct OpsF64 : OpsBase<AccumulateF64> {
     asm volatile("vbroadcastsd %1, %0" : "=v"(value) : "m"(row[Step]));
     return value;
   }
-  // Of the row that lies `stride` bytes behind: its address is never in a register.
+  // Of the row that lies `stride` bytes behind, whose address is never in a register. The compiler
+  // does not know that it is read: nobody writes A meanwhile.
   template <int Step>
   static __m512d broadcast_below(const A* row, std::int64_t stride) {
     __m512d value;

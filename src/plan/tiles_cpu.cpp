@@ -104,9 +104,9 @@ constexpr std::int64_t kCollidingBytes = 4 << 10;
 // Where B is large, many strips have to share the wait for it: 48×4096×4096 takes as long either
 // way, 32×4096×4096 11.1 ms so and 9.3 with A packed.
 constexpr std::int64_t kLeastRowsOfPassing = 48;
-// Packing beforehand costs 1/m + 1/n of the time that multiplying takes, and what lies in large
-// pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). The same, in
-// passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024 (439) 90.1 and 85.8,
+// Packing beforehand takes time in proportion to 1/m + 1/n of the multiplying, and what lies in
+// huge pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). The same,
+// in passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024 (439) 90.1 and 85.8,
 // 3000×500×1000 (429) 90.6 and 86.8, 1024³ (512) 91.1 and 89.8, 1100³ (550) 89.9 and 90.7, 1200³
 // (600) 91.6 and 90.9, 1000×2000×2000 (667) 90.4 and 89.8, 1500³ (750) 88.6 and 90.0, 2048×2048×512
 // (1024) 89.0 and 90.6, 2000³ (1000) 89.7 and 92.6. In one pass over k it never does: 2000×2000×128
