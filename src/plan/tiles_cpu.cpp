@@ -109,8 +109,10 @@ constexpr std::int64_t kLeastRowsOfPassing = 48;
 // in passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024 (439) 90.1 and 85.8,
 // 3000×500×1000 (429) 90.6 and 86.8, 1024³ (512) 91.1 and 89.8, 1100³ (550) 89.9 and 90.7, 1200³
 // (600) 91.6 and 90.9, 1000×2000×2000 (667) 90.4 and 89.8, 1500³ (750) 88.6 and 90.0, 2048×2048×512
-// (1024) 89.0 and 90.6, 2000³ (1000) 89.7 and 92.6. In one pass over k it never does: 2000×2000×128
-// 6.7 and 7.8 ms.
+// (1024) 89.0 and 90.6, 2000³ (1000) 89.7 and 92.6. Of the product, not of a worker's part: 16
+// threads (Emerald Rapids, others beside, best of some) take 138 and 120 ms for 4096³, 14.4
+// and 14.0 for 2048³, but 17.1 and 23.2 for 512×4096×4096 and 1.58 and 1.49 for 1000³, in the
+// median 2.04 and 2.20. In one pass over k it never does: 2000×2000×128 6.7 and 7.8 ms.
 constexpr std::int64_t kMostOfPassing = 650;
 
 // A split leaves each piece at least so much of each row.
@@ -191,8 +193,8 @@ struct Enumeration {
     if (!suits_passing(l2, packed.mr, packed.nr, rows, cols)) return false;
     const bool shares_wait =
         rows >= kLeastRowsOfPassing || shape.k * shape.n * size_of(kernel.b) <= l2;
-    const bool is_worth_packing =
-        shape.k > deepest(kPassingDepth) && rows * cols > kMostOfPassing * (rows + cols);
+    const bool is_worth_packing = shape.k > deepest(kPassingDepth) &&
+                                  shape.m * shape.n > kMostOfPassing * (shape.m + shape.n);
     return shares_wait && !is_worth_packing;
   }
 
