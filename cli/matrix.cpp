@@ -18,12 +18,12 @@ constexpr std::size_t kAlignment = 64;
 // and memory that is touched for the first time comes in larger pieces.
 constexpr std::size_t kLargeMatrix = std::size_t{4} << 20;
 
+// Of the whole pages among so many bytes.
 void ask_for_huge_pages(std::byte* data, std::size_t bytes) {
-  constexpr std::uintptr_t kPage = 4096;
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage;
-  const std::uintptr_t last = (begin + bytes) / kPage * kPage;
-  madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  constexpr std::size_t kPage = 4096;
+  const std::size_t into_page = reinterpret_cast<std::uintptr_t>(data) % kPage;
+  const std::size_t skipped = (kPage - into_page) % kPage;
+  madvise(data + skipped, (bytes - skipped) / kPage * kPage, MADV_HUGEPAGE);
 }
 
 }  // namespace
