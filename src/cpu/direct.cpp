@@ -5,6 +5,7 @@
 
 #include "core/alike.hpp"
 #include "cpu/blocking.hpp"
+#include "cpu/claims.hpp"
 #include "cpu/product.hpp"
 #include "cpu/threads.hpp"
 
@@ -64,13 +65,12 @@ bool run_by_columns(const DirectForm& form, const Operands& operands, int worker
   if (cols == 0 || cols * workers != form.task.cols || cols % form.tile_columns != 0) return false;
   const std::size_t bytes = form.packed_bytes();
   if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return false;
-  std::atomic<int> next{0};
+  Claims parts(workers);
   auto work = [&] {
     // The caller's thread has its memory; one that gets none leaves its work to the others.
     if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return;
-    for (;;) {
-      const int part = next.fetch_add(1, std::memory_order_relaxed);
-      if (part >= workers) return;
+    std::int32_t part = parts.take(thread_number());
+    for (; part != Claims::kNone; part = parts.take(part + threads)) {
       multiply_columns(form, operands, part * cols, cols);
     }
   };

@@ -7,13 +7,13 @@
 #include "cpu/run.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "core/catalogue.hpp"
 #include "core/validate.hpp"
+#include "cpu/claims.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/direct.hpp"
 #include "cpu/packed_layout.hpp"
@@ -151,18 +151,17 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
     fail_out_of_memory(sizes.total());
   }
 
-  std::atomic<std::int32_t> next_worker{0};
+  Claims workers(partition.workers);
   auto work = [&] {
-    if (next_worker.load(std::memory_order_relaxed) >= partition.workers) return;
+    if (workers.are_taken()) return;
     void* memory = thread_panels().reserve(sizes.total());
     // The caller's thread has its memory; one that gets none leaves its work to the others.
     if (memory == nullptr && sizes.total() > 0) return;
     ItemClock clock;
     TileRunner runner(launch, sizes, memory, clock);
     const std::int32_t thread = recorder.join();
-    for (;;) {
-      const std::int32_t worker = next_worker.fetch_add(1, std::memory_order_relaxed);
-      if (worker >= partition.workers) return;
+    std::int32_t worker = workers.take(thread_number());
+    for (; worker != Claims::kNone; worker = workers.take(worker + threads)) {
       std::int64_t number = 0;
       for (const WorkItem& item : items_of(space, partition, worker)) {
         clock.begin(recorder.place(worker, number++, thread), recorder.origin());

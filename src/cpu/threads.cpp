@@ -87,6 +87,10 @@ int default_threads() {
   return omp_in_parallel() != 0 ? 1 : usable_cpus();
 }
 
+int thread_number() {
+  return omp_get_thread_num();
+}
+
 void call_on_threads(int threads, ThreadFunction function, void* context) {
   if (in_forked_child.load(std::memory_order_relaxed)) {
     call_on_plain_threads(threads, function, context);

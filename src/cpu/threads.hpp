@@ -16,9 +16,12 @@ int default_threads();
 using ThreadFunction = void (*)(void* context);
 void call_on_threads(int threads, ThreadFunction function, void* context);
 
+// The calling thread's number among those of such a call, from 0; numbers may repeat.
+int thread_number();
+
 // Calls f on up to `threads` threads at once, the caller's among them, and returns when all calls
-// have. Fewer calls are made where threads are not to be had, so f must take its work from a shared
-// counter. f must not throw.
+// have. Fewer calls are made where threads are not to be had, so f must take its work from shares
+// that are left (claims.hpp). f must not throw.
 template <class F>
 void on_threads(int threads, F& f) {
   if (threads <= 1) {
