@@ -22,6 +22,11 @@ std::size_t round_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
 }
 
+// What allocate_pages takes for so many bytes.
+std::size_t whole_pages(std::size_t bytes) {
+  return round_up(bytes, bytes >= kHugePage ? kHugePage : kPage);
+}
+
 }  // namespace
 
 WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, std::int64_t tiles) {
@@ -52,8 +57,8 @@ Scratch::~Scratch() {
 }
 
 void* allocate_pages(std::size_t bytes) {
-  const bool is_large = bytes >= kHugePage;
-  const std::size_t size = round_up(bytes, is_large ? kHugePage : kPage);
+  const std::size_t size = whole_pages(bytes);
+  const bool is_large = size >= kHugePage;
   void* const data = std::aligned_alloc(is_large ? kHugePage : kPage, size);
   if (data != nullptr && is_large) madvise(data, size, MADV_HUGEPAGE);
   return data;
@@ -63,7 +68,7 @@ void* Scratch::reserve(std::size_t bytes) {
   if (bytes <= size_) return data_;
   std::free(data_);
   data_ = allocate_pages(bytes);
-  size_ = data_ != nullptr ? bytes : 0;
+  size_ = data_ != nullptr ? whole_pages(bytes) : 0;
   return data_;
 }
 

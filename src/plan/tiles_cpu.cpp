@@ -183,14 +183,21 @@ struct Enumeration {
            has_passing(request.machine.scratchpad_bytes, kernel.tile.mr);
   }
 
+  // Of C, under a tile.
+  std::int64_t rows_of(const TileConfig& tile) const {
+    return std::min<std::int64_t>(tile.block_m, product.shape.m);
+  }
+  std::int64_t cols_of(const TileConfig& tile) const {
+    return std::min<std::int64_t>(tile.block_n, product.shape.n);
+  }
+
   // `packed` is a worker's.
   bool suits_passing_here(const TileConfig& packed) const {
     const GemmShape& shape = product.shape;
     const std::int64_t l2 = request.machine.scratchpad_bytes;
-    const std::int64_t rows = std::min<std::int64_t>(packed.block_m, shape.m);
-    const std::int64_t cols = std::min<std::int64_t>(packed.block_n, shape.n);
+    const std::int64_t rows = rows_of(packed);
     if (!may_pass(kernel, product) || may_go_short_way(shape)) return false;
-    if (!suits_passing(l2, packed.mr, packed.nr, rows, cols)) return false;
+    if (!suits_passing(l2, packed.mr, packed.nr, rows, cols_of(packed))) return false;
     const bool shares_wait =
         rows >= kLeastRowsOfPassing || shape.k * shape.n * size_of(kernel.b) <= l2;
     const bool is_worth_packing = shape.k > deepest(kPassingDepth) &&
@@ -201,11 +208,9 @@ struct Enumeration {
   // Rather one pass that is a quarter deeper than two.
   static int deepest(int depth) { return depth + depth / 4; }
 
-  int passing_depth(const TileConfig& packed) const {
+  int passing_depth(const TileConfig& tile) const {
     const std::int64_t row_bytes = product.shape.n * size_of(kernel.b);
-    const std::int64_t sums = std::min<std::int64_t>(packed.block_m, product.shape.m) *
-                              std::min<std::int64_t>(packed.block_n, product.shape.n) *
-                              size_of(kernel.b);
+    const std::int64_t sums = rows_of(tile) * cols_of(tile) * size_of(kernel.b);
     const bool is_deep = 2 * sums > request.machine.scratchpad_bytes && row_bytes <= kFarRowBytes &&
                          row_bytes % kCollidingBytes != 0;
     return is_deep ? kPassingDepthFar : kPassingDepth;
