@@ -155,8 +155,9 @@ void add_plan(std::vector<Plan>& plans, const Machine& machine, ElementType type
 }  // namespace
 
 double predicted_seconds(const Machine& machine, const Plan& plan) {
-  const TileProfile profile = profile_tiles(shape_runs(plan.problem), plan.problem, machine,
-                                            plan.tile, find_kernel(plan.kernel));
+  const TileProfile profile =
+      profile_tiles(shape_runs(plan.problem), plan.problem, machine, plan.tile,
+                    find_kernel(plan.kernel), plan.schedule.workers);
   const Traffic traffic =
       traffic_of(profile, plan.problem, machine, {plan.schedule.order, plan.schedule.group_m},
                  plan.schedule.workers);

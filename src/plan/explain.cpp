@@ -54,8 +54,8 @@ ScratchpadUse cpu_scratchpad_use(const Plan& plan) {
 
 Explanation explain(const Plan& plan) {
   const KernelEntry* kernel = find_kernel(plan.kernel);
-  const TileProfile profile =
-      profile_tiles(shape_runs(plan.problem), plan.problem, plan.machine, plan.tile, kernel);
+  const TileProfile profile = profile_tiles(shape_runs(plan.problem), plan.problem, plan.machine,
+                                            plan.tile, kernel, plan.schedule.workers);
   Explanation e;
   e.intensities = intensities_of(plan);
   e.waves = waves_of(plan.decomposition.tiles, plan.schedule.workers);

@@ -33,7 +33,7 @@ double time_on_all(Problem problem, const Machine& machine, const TileCandidate&
     problem.groups = {{rows, kSide, kSide}};
     const std::vector<ShapeRun> runs = shape_runs(problem);
     const TileProfile profile =
-        profile_tiles(runs, problem, machine, candidate.tile, candidate.kernel);
+        profile_tiles(runs, problem, machine, candidate.tile, candidate.kernel, candidate.workers);
     Schedule schedule;
     schedule.workers = candidate.workers;
     const Traffic traffic = traffic_of(profile, problem, machine, {}, candidate.workers);

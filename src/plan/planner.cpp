@@ -158,7 +158,7 @@ Costing cost_all(const PlanRequest& request, const TileChoices& choices) {
   };
   for (const TileCandidate& candidate : choices.accepted) {
     const TileProfile profile = profile_tiles(request.runs, request.problem, request.machine,
-                                              candidate.tile, candidate.kernel);
+                                              candidate.tile, candidate.kernel, candidate.workers);
     std::optional<TileOrderChoice> order;
     Traffic traffic;
     std::vector<Schedule> schedules =
@@ -238,10 +238,10 @@ Plan make_plan(const Problem& problem, const Machine& machine, const PlanOptions
   plan.schedule = best.schedule;
   plan.decomposition = decompose(plan);
   plan.cost = to_cost(best.prediction);
-  plan.reason =
-      reason_for(request, best.candidate,
-                 profile_tiles(request.runs, problem, machine, plan.tile, best.candidate.kernel),
-                 plan.schedule, best.prediction);
+  plan.reason = reason_for(request, best.candidate,
+                           profile_tiles(request.runs, problem, machine, plan.tile,
+                                         best.candidate.kernel, plan.schedule.workers),
+                           plan.schedule, best.prediction);
   if (options.keep_others) {
     plan.others = others_of(std::move(costing.all), costing.chosen, choices);
   }

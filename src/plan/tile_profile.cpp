@@ -35,8 +35,8 @@ double bytes_in_flight(const GemmShape& shape, const Problem& problem, const Til
 }  // namespace
 
 TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& problem,
-                          const Machine& machine, const TileConfig& tile,
-                          const KernelEntry* kernel) {
+                          const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
+                          int workers) {
   TileProfile profile;
   profile.blocks_per_worker = tile.cluster_m * tile.cluster_n;
   profile.in_turns = takes_turns(tile);
@@ -61,9 +61,10 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
     each.run = run;
     each.grid = {extent.grid_m, extent.grid_n, extent.iterations};
     each.tiles = extent.tiles() * run.count;
-    each.time = machine.kind == MachineKind::gpu
-                    ? time_on_gpu(run.shape, problem, machine, tile, kernel, all_seconds)
-                    : time_on_cpu(run.shape, each.grid, problem, machine, tile, kernel, footprint);
+    each.time =
+        machine.kind == MachineKind::gpu
+            ? time_on_gpu(run.shape, problem, machine, tile, kernel, all_seconds)
+            : time_on_cpu(run.shape, each.grid, problem, machine, tile, kernel, workers, footprint);
     const std::int64_t iterations = each.tiles * each.grid.k;
     profile.bytes_in_flight =
         std::max(profile.bytes_in_flight, bytes_in_flight(run.shape, problem, tile));

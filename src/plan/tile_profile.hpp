@@ -46,10 +46,10 @@ struct TileProfile {
   }
 };
 
-// `kernel` may be null: a tile that no kernel is compiled for.
+// `kernel` may be null: a tile that no kernel is compiled for. `workers` are the schedule's.
 TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& problem,
-                          const Machine& machine, const TileConfig& tile,
-                          const KernelEntry* kernel);
+                          const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
+                          int workers);
 
 // What `workers` workers load and store in a tile order.
 Traffic traffic_of(const TileProfile& profile, const Problem& problem, const Machine& machine,

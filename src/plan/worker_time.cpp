@@ -142,11 +142,11 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
 // What one worker reads and writes of a product, again and again where calls repeat; of all groups
 // together at most `all_bytes`.
 double worker_footprint(const Block& block, const TileGrid& grid, const Problem& problem,
-                        const Machine& machine, double all_bytes) {
+                        int workers, double all_bytes) {
   const double k = block.depth * grid.k;
   const double tile = block.rows * k * block.a_size + block.cols * k * block.b_size +
                       block.rows * block.cols * size_of(problem.types.c);
-  const double tiles = std::max(1.0, static_cast<double>(grid.tiles()) / machine.workers);
+  const double tiles = std::max(1.0, static_cast<double>(grid.tiles()) / workers);
   return std::min(all_bytes, tiles * tile);
 }
 
@@ -414,9 +414,10 @@ WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Mac
 // traffic of C between k-blocks are paid beside the arithmetic.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
                        const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
-                       double all_bytes) {
-  const Block block = block_of(shape, grid, problem, tile, machine.workers);
-  const double footprint = worker_footprint(block, grid, problem, machine, all_bytes);
+                       int workers, double all_bytes) {
+  const int busy = std::min(workers, machine.workers);
+  const Block block = block_of(shape, grid, problem, tile, busy);
+  const double footprint = worker_footprint(block, grid, problem, busy, all_bytes);
   const ElementType multiplied = kernel != nullptr ? kernel->multiplies : problem.types.a;
   const double rate =
       machine.peak(multiplied) * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
@@ -441,7 +442,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
                       std::ceil(block.cols / std::max(tile.nr, 1));
     }
   }
-  if (block.cuts_rows && machine.workers > 1) {
+  if (block.cuts_rows && busy > 1) {
     if (block.rows <= kStreamedRows) {
       time.packing += kRowOfBCut * share_beyond_l2(machine, footprint) * block.depth;
     }

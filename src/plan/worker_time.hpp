@@ -53,9 +53,10 @@ double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
 WorkerTime time_on_gpu(const GemmShape& shape, const Problem& problem, const Machine& machine,
                        TileConfig tile, const KernelEntry* kernel, double all_seconds);
 
-// `all_bytes` is the whole problem's footprint: operands that fit L2 are packed from there.
+// Of one of `workers`. `all_bytes` is the whole problem's footprint: operands that fit L2 are
+// packed from there.
 WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
                        const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
-                       double all_bytes);
+                       int workers, double all_bytes);
 
 }  // namespace tessera
