@@ -104,6 +104,32 @@ bool rows_keep_apart(const ConstMatrixView& view, std::int64_t rows, int most) {
   return true;
 }
 
+// Whether the last cache does not hold so many bytes from one call to the next: a third of it, of
+// which others have their share.
+bool lies_in_memory(const Plan& plan, std::int64_t bytes) {
+  return 3 * bytes >= plan.machine.cache_bytes;
+}
+
+std::int64_t bytes_of_b(const Product& product) {
+  return product.depth() * product.c.cols * product.code->packed_size_b;
+}
+
+// How many rows of a large B in place a few rows of A read as streams; 0 where none are. From
+// memory several rows of A had better be in registers: Emerald Rapids, one thread, 2026-11,
+// milliseconds with sixteen streams and with register tiles twelve deep, f32 4×8192×8192 20.3
+// and 17.7, 8 rows 21.4 and 18.9, 4×11008×8192 25.9 and 23.6, 8 rows 26.4 and 27.2, f64
+// 4×4096×4096 9.2 and 7.9; one row of 4096×4096 in f64 7.0 and 7.0, from the last cache f32
+// 4×4096×4096 2.57 and 2.97.
+constexpr std::int64_t kStripDepthFromMemory = 12;
+
+int streams_of(const Plan& plan, const Product& product) {
+  const KernelCode& code = *product.code;
+  const std::int64_t rows = product.block_rows();
+  if (!has_two_units()) return rows <= code.few_stream_rows ? kFewStreams : 0;
+  if (rows > 1 && lies_in_memory(plan, bytes_of_b(product))) return 0;
+  return rows <= code.many_stream_rows ? kManyStreams : 0;
+}
+
 // A large B read in place comes in as rows side by side, which the processor's prefetching follows,
 // while the sums of C's few rows wait in the nearest cache: so many k at a time. The deeper the
 // fewer times the sums are read and written, as long as the rows' lines keep apart in that cache,
@@ -117,13 +143,28 @@ bool rows_keep_apart(const ConstMatrixView& view, std::int64_t rows, int most) {
 // each of them: with 16, 64 and 256 bf16 m = 8 1150, 1240, 1410 and m = 12 2010, 1500, 1490, i8
 // 1770, 1300, 1250. A B whose blocks are one piece of memory comes in as one stream anyway:
 // 4×96×16384 105 GFLOP/s with all of a block at a time, and 57 with 8 (Zen 4).
-std::int64_t streamed_depth(const Product& product) {
+//
+// Emerald Rapids, one thread, f32, 2026-11, milliseconds with 32, 48, 64, 96 and 256 of k: n =
+// 5001, k = 3001: m = 12 3.02, 2.95, 3.21, 3.35, 3.76; 20 4.86, 4.69, 4.65, 5.12, 5.70;
+// 32 7.65, 7.38, 7.41, 8.07, 8.41; 40 9.66, 9.28, 9.20, 10.3, 10.8; n = 5008, k = 3008:
+// 16 3.50, 3.51, 3.85, 4.05, 4.19; n = k = 4096: 10 3.30, 3.28, 3.22, 3.35, 3.26;
+// 20 5.96, 5.68, 5.51, 5.60, 5.70; 32 8.84, 8.59, 8.31, 8.22, 8.65;
+// 40 11.2, 11.0, 10.4, 10.5, 11.0.
+constexpr std::int64_t kMostRowsOfStrips = 48;
+constexpr std::int64_t kStripDepth = 48;
+constexpr std::int64_t kStripDepthOfColliding = 64;
+
+std::int64_t streamed_depth(const Plan& plan, const Product& product) {
+  if (const int streams = streams_of(plan, product); streams > 0) return streams;
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
   constexpr std::int64_t kDeep = 256;
   constexpr int kWays = 8;
   const KernelCode& code = *product.code;
   const std::int64_t rows = product.block_rows();
-  if (rows <= code.stream_rows) return code.stream_steps;
+  if (has_two_units() && !code.interleaves && rows <= kMostRowsOfStrips) {
+    if (rows <= code.many_stream_rows) return kStripDepthFromMemory;
+    return rows_keep_apart(product.b, kStripDepth, kWays) ? kStripDepth : kStripDepthOfColliding;
+  }
   if (rows > 16) return kWhole;
   const std::int64_t shallow = rows <= 4 ? std::max(8, 4 * code.depth_step)
                                          : (rows <= 8 ? 16 : 64) * (code.interleaves ? 4 : 1);
@@ -165,28 +206,29 @@ std::int64_t rows_that_stay(const ConstMatrixView& a) {
   return std::max(kLeastRows, kWays * places);
 }
 
-// Whether a short k writes a C that the last cache does not hold from one call to the next: a third
-// of it, of which others have their share. What is walked again for every strip has to stay in L2.
+// Whether a short k writes a C that lies in memory. What is walked again for every strip has to
+// stay in L2.
 bool writes_far(const Launch& launch, const Product& product, const Blocking& blocking) {
   const KernelCode& code = *product.code;
   const std::int64_t depth = code.padded(std::min(blocking.depth, blocking.step));
   const std::int64_t cols = std::min(blocking.cols, product.block_cols());
   const std::int64_t c_bytes = product.c.rows * product.c.cols * size_of(product.c.type);
-  return depth <= kShortGroups * code.depth_step &&
-         3 * c_bytes >= launch.plan.machine.cache_bytes &&
+  return depth <= kShortGroups * code.depth_step && lies_in_memory(launch.plan, c_bytes) &&
          2 * cols * depth * code.packed_size_b <= second_level_cache(launch.plan);
+}
+
+// Whether a B in place is too large to stay near.
+bool streams_by(const Plan& plan, const Product& product) {
+  if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return false;
+  const std::int64_t l2 = second_level_cache(plan);
+  return bytes_of_b(product) > l2 && !is_one_piece(product, l2);
 }
 
 }  // namespace
 
 std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
-  if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return depth;
-  const KernelCode& code = *product.code;
-  const std::int64_t l2 = second_level_cache(plan);
-  const std::int64_t b_bytes = product.depth() * product.c.cols * code.packed_size_b;
-  const bool streams = b_bytes > l2 && !is_one_piece(product, l2);
-  return streams ? std::min(depth, streamed_depth(product)) : depth;
+  return streams_by(plan, product) ? std::min(depth, streamed_depth(plan, product)) : depth;
 }
 
 // Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536
@@ -234,6 +276,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t chunk = kChunkBytesOfB / (depth * code.packed_size_b) / code.nr * code.nr;
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
   blocking.step = depth_at_a_time(launch.plan, product);
+  if (streams_by(launch.plan, product)) blocking.streams = streams_of(launch.plan, product);
   if (product.b_in_place && !product.is_dots && !blocking.passes) {
     blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);

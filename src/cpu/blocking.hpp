@@ -43,6 +43,7 @@ struct Blocking {
   std::int64_t rows = 0;   // mc
   std::int64_t cols = 0;
   std::int64_t step = 0;  // of k, at a time; less than a block's depth only with B in place
+  int streams = 0;        // BlockTask's, where `step` is that
   bool keeps_b = false;
   bool fetches_b = false;  // in place, ahead of time
   // B is packed in passing (BlockTask::passing_panel), A and B lie in place.

@@ -113,6 +113,11 @@ namespace {
 // tile has time to fetch its sums in passing.
 constexpr std::int64_t kShortGroups = 128;
 
+// A large B in place comes as so many of its rows side by side, each a stream that the processor's
+// prefetching follows (streams.hpp): few on AMD's processors, many on Intel's.
+constexpr int kFewStreams = 4;
+constexpr int kManyStreams = 16;
+
 // sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
 struct BlockTask {
   std::int64_t rows = 0;
@@ -132,6 +137,8 @@ struct BlockTask {
   // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
   // where there is code for it: fewer instructions, the same bits.
   bool steps_together = false;
+  // kFewStreams or kManyStreams where `depth` is that; 0: B does not come as streams.
+  int streams = 0;
   // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing;
   // null: none is. Both operands are in place then, and their rows dense.
   void* passing_panel = nullptr;
@@ -160,9 +167,9 @@ struct KernelCode {
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool multiplies_dots = false;  // reads both in place where both lie along k
   int passing_cols = 0;          // of a panel that is packed in passing; 0: none is
-  // Up to so many rows of A multiply a large B in place as streams (streams.hpp), so deep.
-  std::int64_t stream_rows = 0;
-  int stream_steps = 0;
+  // Up to so many rows of A multiply a large B in place as few streams, and as many; 0: none do.
+  std::int64_t few_stream_rows = 0;
+  std::int64_t many_stream_rows = 0;
   ElementType accumulator = ElementType::f32;
   // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.
   const KernelCode* turned = nullptr;

@@ -110,6 +110,44 @@ TEST_P(Kernels, BitsDoNotDependOnStepsTogether) {
   }
 }
 
+// Rows of B in place as streams, few as on AMD's processors or many as on Intel's, whichever this
+// one takes: the bits of register tiles, columns beyond the last whole tile included.
+TEST_P(Kernels, BitsDoNotDependOnStreams) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.few_stream_rows == 0) GTEST_SKIP() << "has no streams";
+  const std::int64_t cols = 1100;
+  const std::int64_t sum_size = size_of(code.accumulator);
+  std::mt19937 random(11);
+  std::vector<unsigned char> source(1 << 18);
+  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  for (const int streams : {cpu::kFewStreams, cpu::kManyStreams}) {
+    const bool are_few = streams == cpu::kFewStreams;
+    const std::int64_t most = are_few ? code.few_stream_rows : code.many_stream_rows;
+    for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(most, 11); ++rows) {
+      for (const double beta : {0.0, 1.0}) {
+        std::vector<unsigned char> found[2];
+        for (const bool streaming : {false, true}) {
+          std::vector<unsigned char>& sum = found[streaming];
+          sum.assign(static_cast<std::size_t>(rows * cols * sum_size), 0x11);
+          cpu::BlockTask task;
+          task.rows = rows;
+          task.cols = cols;
+          task.depth = streams;
+          task.a = {source.data(), true, streams, 1, 0};
+          task.b = {source.data(), true, 1, cols, 0};
+          task.sum = sum.data();
+          task.sum_stride = cols;
+          task.alpha = 0.5;
+          task.beta = beta;
+          task.streams = streaming ? streams : 0;
+          code.multiply(task);
+        }
+        ASSERT_EQ(found[0], found[1]) << rows << " rows, " << streams << " streams, beta " << beta;
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, EdgesOfTilesInEverySchedule) {
   std::uint64_t seed = 1000;
   for (const Schedule& schedule : kSchedules) {

@@ -154,8 +154,8 @@ struct Code {
     code.ends_rows = kInterleaves && kKeepsRows;
     code.interleaves = kInterleaves;
     if (kInPlace) {
-      code.stream_rows = kMostStreamed<MR, NV>;
-      code.stream_steps = kStreamSteps;
+      code.few_stream_rows = kMostOfFewStreams<MR, NV>;
+      code.many_stream_rows = kMostOfManyStreams<MR, NV>;
     }
     if (kPasses) code.passing_cols = kPassingVectors * Ops::kLanes;
     code.multiplies_dots = kDots;

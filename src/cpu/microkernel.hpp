@@ -25,13 +25,6 @@ constexpr std::int64_t kColumnsAhead = 64;
 constexpr std::int64_t kStreamedRows = 16;
 constexpr std::int64_t kStreamedAhead = 1024;
 
-// Rows of A up to which a large B in place comes as streams: one where there are registers for
-// twelve. Zen 5, one thread, n = k = 4096, 2026-11, microseconds with register tiles and with
-// streams: f32 m = 1 2694, 2137; m = 2 2314, 2900; m = 8 2168, 4690; f64 m = 1 5752, 4309; m = 2
-// 4864, 5588.
-template <int MR, int NV>
-constexpr std::int64_t kMostStreamed = kShortSteps<MR, NV> ? std::int64_t{1} << 40 : 1;
-
 // How many elements behind those of a register tile's columns B is fetched.
 template <class Element>
 std::int64_t elements_ahead(const BlockTask& task, std::int64_t col) {
@@ -51,8 +44,8 @@ void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
   constexpr bool kStrided = How == Reading::strided;
   [[maybe_unused]] Finish rest;
   if constexpr (kStrided && Ops::kGroup == 1) {
-    if (is_streamed(task, kMostStreamed<MR, NV>)) {
-      const std::int64_t done = multiply_streams<Ops, MR>(task);
+    if (task.streams > 0) {
+      const std::int64_t done = multiply_streams<Ops, MR, NV>(task);
       if (task.finish != nullptr) {
         finish_block<Acc>(*task.finish, task.sum, task.sum_stride, task.rows, done);
         rest = sub_block(*task.finish, 0, done);

@@ -1,32 +1,54 @@
-// A large B in place for few rows of C: four rows of B side by side, as long streams, against up to
-// four rows of A. Narrow register tiles this shallow are over before register_tile.hpp has set one
-// up; here a loop over columns is all there is, and what C's other rows need of B is still near.
-// A single row of C comes this way with every instruction set.
-// AVX2 on Zen 3, f32, n = k = 4096, 2026-11, GFLOP/s with this, with register tiles eight steps
-// deep, and with B packed: m = 2 18, 12, 8; 4 28, 15, 16; 8 34, 22, 32; 12 42, 22, 50.
+// A large B in place for few rows of C: rows of B side by side, as long streams, against a few rows
+// of A. Register tiles this shallow are over before register_tile.hpp has set one up; here a loop
+// over columns is all there is, and what C's other rows need of B is still near. A single row of C
+// comes this way with every instruction set.
 //
 // Internal linkage throughout; see pack.hpp.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "cpu/kernel.hpp"
+#include "cpu/register_tile.hpp"
 
 namespace tessera::cpu {
 namespace {
 
-// Of k: rows of B. With eight m = 2 makes 15.5 and m = 4 27, with two 15 and 27.
-constexpr int kStreamSteps = 4;
 constexpr int kStreamVectors = 2;
-constexpr int kStreamRows = 4;  // of C, at a time
 
-// Of B's rows, that stay in the nearest cache until the last rows of C have used them.
+// Rows of A up to which B comes as few streams, AMD's: one where there are registers for twelve.
+// Zen 5, one thread, n = k = 4096, 2026-11, microseconds with register tiles and with streams: f32
+// m = 1 2694, 2137; m = 2 2314, 2900; m = 8 2168, 4690; f64 m = 1 5752, 4309; m = 2 4864, 5588.
+// AVX2 on Zen 3, f32, GFLOP/s with streams, with register tiles eight steps deep, and with B
+// packed: m = 2 18, 12, 8; 4 28, 15, 16; 8 34, 22, 32; 12 42, 22, 50; with eight streams instead
+// of four m = 2 makes 15.5 and m = 4 27, with two 15 and 27.
+template <int MR, int NV>
+constexpr std::int64_t kMostOfFewStreams = kShortSteps<MR, NV> ? std::int64_t{1} << 40 : 1;
+
+// And as many, Intel's. Emerald Rapids, one thread, n = k = 4096, f32, 2026-11, milliseconds with
+// register tiles (m = 1: with four streams) and with 8 and 16 streams: m = 1 2.54, 2.45, 2.42; 2
+// 2.74, 2.48, 2.43; 4 3.10, 2.81, 2.75; 6 3.19, 3.19, 3.06; 8 3.40, 3.56, 3.46 (with n = 5001, k =
+// 3001 3.40, 3.33, 3.09); 12 3.51, 5.29, 4.60; on AVX2 with 4, 8 and 16 m = 1 2.53, 2.42, 2.37; 4
+// 3.87, 3.14, 2.92.
+template <int MR, int NV>
+constexpr std::int64_t kMostOfManyStreams = kShortSteps<MR, NV> ? std::int64_t{1} << 40 : 8;
+
+// Of A, at a time.
+template <int MR, int NV, int Streams>
+constexpr int kStreamRows = static_cast<int>(std::min<std::int64_t>(
+    kShortSteps<MR, NV> ? 4 : 8,
+    Streams == kManyStreams ? kMostOfManyStreams<MR, NV> : kMostOfFewStreams<MR, NV>));
+
+// Of B's rows, that stay in the nearest cache until the last rows of A have used them.
 constexpr std::int64_t kStreamBytes = 2048;
 
 template <class Ops>
 struct StreamTask {
-  const typename Ops::A* a;  // kStreamSteps of the first row, then of the next
+  const typename Ops::A* a;  // so many elements of the first row, then of the next
   const typename Ops::B* b;
   std::int64_t b_row;    // strides in elements
   std::int64_t b_ahead;  // from what is multiplied to what is fetched
@@ -37,7 +59,7 @@ struct StreamTask {
 };
 
 // `count` register tiles side by side.
-template <class Ops, int Rows, bool Fetches>
+template <class Ops, int Streams, int Rows, bool Fetches>
 void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
   using Vec = typename Ops::Vec;
   constexpr int kLanes = Ops::kLanes;
@@ -55,28 +77,30 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
 #pragma GCC unroll 1
   for (; count > 0; --count, b += kWidth, sum_begin += kWidth) {
     Vec sum[Rows][kStreamVectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
       for (int v = 0; v < kStreamVectors; ++v) sum[r][v] = Ops::zero();
     }
-#pragma GCC unroll 4
-    for (int step = 0; step < kStreamSteps; ++step) {
-      const auto* row = b + (step == 3 ? b_row3 : step * b_row);
+    const auto* four = b;
+#pragma GCC unroll 16
+    for (int step = 0; step < Streams; ++step) {
+      if (step > 0 && step % 4 == 0) four += 4 * b_row;
+      const auto* row = four + (step % 4 == 3 ? b_row3 : step % 4 * b_row);
       if constexpr (Fetches) __builtin_prefetch(row + b_ahead, 0, 2);
       typename Ops::BVec columns[kStreamVectors];
 #pragma GCC unroll 2
       for (int v = 0; v < kStreamVectors; ++v) columns[v] = Ops::load_b(row + v * kLanes);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
-        const auto a = Ops::broadcast(task.a + r * kStreamSteps + step);
+        const auto a = Ops::broadcast(task.a + r * Streams + step);
 #pragma GCC unroll 2
         for (int v = 0; v < kStreamVectors; ++v) {
           sum[r][v] = Ops::multiply_add(sum[r][v], a, columns[v]);
         }
       }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
       for (int v = 0; v < kStreamVectors; ++v) {
@@ -89,22 +113,14 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
   }
 }
 
-template <class Ops, bool Fetches>
-void stream_rows(const StreamTask<Ops>& task, std::int64_t rows, std::int64_t count) {
-  switch (rows) {
-    case 1:
-      return stream_tiles<Ops, 1, Fetches>(task, count);
-    case 2:
-      return stream_tiles<Ops, 2, Fetches>(task, count);
-    case 3:
-      return stream_tiles<Ops, 3, Fetches>(task, count);
-    default:
-      return stream_tiles<Ops, 4, Fetches>(task, count);
-  }
+// By rows − 1.
+template <class Ops, int Streams, bool Fetches, std::size_t... R>
+constexpr auto stream_table(std::index_sequence<R...>) {
+  return std::array{&stream_tiles<Ops, Streams, static_cast<int>(R) + 1, Fetches>...};
 }
 
-// kStreamSteps of k of `rows` rows of A, in place or packed in panels of MR.
-template <class Ops, int MR>
+// As many k of `rows` rows of A as there are streams, in place or packed in panels of MR.
+template <class Ops, int MR, int Streams>
 void gather_rows(const BlockOperand& a, std::int64_t first, std::int64_t rows,
                  typename Ops::A* to) {
   for (std::int64_t r = first; r < first + rows; ++r) {
@@ -113,52 +129,56 @@ void gather_rows(const BlockOperand& a, std::int64_t first, std::int64_t rows,
     const auto* from = reinterpret_cast<const typename Ops::A*>(bytes) +
                        (a.in_place ? r * a.along_stride : r % MR);
     const std::int64_t stride = a.in_place ? a.depth_stride : MR;
-    for (int step = 0; step < kStreamSteps; ++step) *to++ = from[step * stride];
+    for (int step = 0; step < Streams; ++step) *to++ = from[step * stride];
   }
 }
 
-// Whether the block is one for multiply_streams.
-inline bool is_streamed(const BlockTask& task, std::int64_t most_rows) {
-  return task.b.in_place && task.depth == kStreamSteps && task.rows <= most_rows &&
-         task.sum != nullptr;
-}
-
 // Multiplies the columns that fill register tiles, and returns their number.
-template <class Ops, int MR>
-std::int64_t multiply_streams(const BlockTask& task) {
+template <class Ops, int MR, int NV, int Streams>
+std::int64_t multiply_streams_of(const BlockTask& task) {
   constexpr std::int64_t kWidth = kStreamVectors * Ops::kLanes;
   constexpr std::int64_t kPiece =
       kStreamBytes / static_cast<std::int64_t>(sizeof(typename Ops::B)) / kWidth * kWidth;
+  constexpr int kRows = kStreamRows<MR, NV, Streams>;
+  // The processor's own prefetching is better left alone where a single row streams by, or many:
+  // m = 1 makes 12.6 GFLOP/s, with lines fetched ahead 10.4, but m = 4 then 26 instead of 29 (Zen
+  // 3). Emerald Rapids, sixteen streams, m = 4: 2.75 ms, and 2.89 with lines fetched ahead.
+  constexpr bool kMayFetch = Streams == kFewStreams && kRows > 1;
+  constexpr auto kPlain = stream_table<Ops, Streams, false>(std::make_index_sequence<kRows>());
+  constexpr auto kFetching =
+      stream_table<Ops, Streams, kMayFetch>(std::make_index_sequence<kRows>());
   const std::int64_t cols = task.cols / kWidth * kWidth;
-  const std::int64_t groups = (task.rows + kStreamRows - 1) / kStreamRows;
+  const std::int64_t groups = (task.rows + kRows - 1) / kRows;
   StreamTask<Ops> stream;
   stream.b_row = task.b.depth_stride;
   stream.sum_stride = task.sum_stride;
   stream.alpha = Ops::scalar(task.alpha);
   stream.beta = Ops::scalar(task.beta);
-  typename Ops::A a[kStreamRows * kStreamSteps];
+  typename Ops::A a[kRows * Streams];
   stream.a = a;
   for (std::int64_t col = 0; col < cols; col += kPiece) {
     const std::int64_t count = std::min(kPiece, cols - col) / kWidth;
     stream.b = static_cast<const typename Ops::B*>(task.b.data) + col;
     // The next piece, or the first of the next rows.
-    stream.b_ahead = col + kPiece < cols ? kPiece : kStreamSteps * stream.b_row - col;
+    stream.b_ahead = col + kPiece < cols ? kPiece : Streams * stream.b_row - col;
     for (std::int64_t group = 0, row = 0; group < groups; ++group) {
       // Nearly equal numbers of rows.
       const std::int64_t rows = (task.rows - row) / (groups - group);
-      gather_rows<Ops, MR>(task.a, row, rows, a);
+      gather_rows<Ops, MR, Streams>(task.a, row, rows, a);
       stream.sum = static_cast<typename Ops::Acc*>(task.sum) + row * task.sum_stride + col;
-      // One row leaves the processor's own prefetching alone: m = 1 makes 12.6 GFLOP/s, with lines
-      // fetched ahead 10.4, but m = 4 then 26 instead of 29 (Zen 3).
-      if (group == 0 && task.rows > 1) {
-        stream_rows<Ops, true>(stream, rows, count);
-      } else {
-        stream_rows<Ops, false>(stream, rows, count);
-      }
+      const auto& table = group == 0 && task.rows > 1 ? kFetching : kPlain;
+      table[static_cast<std::size_t>(rows - 1)](stream, count);
       row += rows;
     }
   }
   return cols;
+}
+
+// The same.
+template <class Ops, int MR, int NV>
+std::int64_t multiply_streams(const BlockTask& task) {
+  return task.streams == kFewStreams ? multiply_streams_of<Ops, MR, NV, kFewStreams>(task)
+                                     : multiply_streams_of<Ops, MR, NV, kManyStreams>(task);
 }
 
 }  // namespace

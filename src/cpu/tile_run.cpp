@@ -253,6 +253,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
 
   for (std::int64_t from = 0; from == 0 || from < depth; from += blocking_.step) {
     task.depth = std::min(blocking_.step, depth - from);
+    task.streams = sum != nullptr && task.depth == blocking_.streams ? blocking_.streams : 0;
     if (from > 0) task.beta = 1;
     const bool finishes_now = finishes && from + blocking_.step >= depth;
     for (std::int64_t row = 0; row < tile.rows; row += blocking_.rows) {

@@ -315,6 +315,52 @@ TEST(Planner, OneRowIsSharedByAllCores) {
   EXPECT_TRUE(plan.tile.b_in_place);
 }
 
+// Few rows of C read a large B by whole rows, which workers share by cutting k, in equal parts, as
+// long as k is deep enough.
+TEST(Planner, WholeRowsOfBAreNotCut) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids-avx512"), 2);
+  const auto plan_of = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return make_plan(
+        dense_problem({m, n, k}, {ElementType::f32, ElementType::f32, ElementType::f32}), machine);
+  };
+  for (const std::int64_t m : {1, 4, 8, 16}) {
+    for (const std::int64_t n : {2048, 4096, 5001}) {
+      for (const std::int64_t k : {3001, 4096, 4109}) {
+        const Plan plan = plan_of(m, n, k);
+        EXPECT_TRUE(plan.tile.b_in_place) << m << "×" << n << "×" << k;
+        EXPECT_GE(plan.tile.block_n, n) << m << "×" << n << "×" << k;
+        EXPECT_NE(plan.schedule.kind, ScheduleKind::data_parallel) << m << "×" << n << "×" << k;
+        const std::int64_t blocks = (k + plan.tile.block_k - 1) / plan.tile.block_k;
+        EXPECT_EQ(blocks % 2, 0) << k << " in blocks of " << plan.tile.block_k;
+      }
+    }
+  }
+  EXPECT_EQ(plan_of(4, 4096, 300).schedule.kind, ScheduleKind::data_parallel);
+}
+
+// What cores that have nothing to do would share is not counted.
+TEST(Planner, OneWorkerIsPlannedAsOnOneCore) {
+  for (const char* name : {"zen4", "zen5", "sapphire-rapids-avx512", "avx2-laptop"}) {
+    const Machine machine = machine_by_name(name);
+    PlanOptions options;
+    options.workers = 1;
+    for (const GemmShape& shape : {GemmShape{4, 2048, 4096},
+                                   {4, 4096, 4096},
+                                   {64, 2048, 2048},
+                                   {62, 2708, 54},
+                                   {1000, 1000, 1000}}) {
+      const Problem problem =
+          dense_problem(shape, {ElementType::f32, ElementType::f32, ElementType::f32});
+      const Plan plan = make_plan(problem, machine, options);
+      const Plan alone = make_plan(problem, with_workers(machine, 1), options);
+      EXPECT_EQ(plan.tile, alone.tile) << name << ", " << shape.m << "×" << shape.n;
+      if (shape.m == 4) {
+        EXPECT_TRUE(plan.tile.b_in_place) << name << ", " << shape.n;
+      }
+    }
+  }
+}
+
 TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
   const Machine machine = machine_by_name("zen5");
   Problem problem = dense_problem({8, 3000, 2000});

@@ -10,6 +10,7 @@
 #include "plan/invariant.hpp"
 #include "plan/orientation.hpp"
 #include "plan/passing.hpp"
+#include "plan/whole_rows.hpp"
 
 namespace tessera {
 namespace {
@@ -42,6 +43,15 @@ constexpr std::int64_t kMostRowsOfNarrow = 8;
 // 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
 constexpr std::int64_t kSomeRows = 16;
 constexpr std::int64_t kPageBytes = 4096;
+// Whole rows, where as many as come at a time (cpu/blocking.cpp) leave room in L2. Emerald Rapids,
+// one thread, f32, 2026-11, milliseconds by 16 KB and by whole rows: 8×11008×2048 3.93 and 3.69,
+// 4×16384×1024 2.63 and 2.54, 4×5001×3001 2.52 and 2.30, 4×32000×1000 6.26 and 6.87 (in two 6.25);
+// 12×5001×3001 3.78 and 3.65, 12×8192×2048 3.45 and 3.79.
+constexpr std::int64_t kRowsOfStreams = 8;
+constexpr std::int64_t kWholeRowBytesOfStreams = 64 << 10;
+constexpr std::int64_t kWholeRowBytes = 24 << 10;
+constexpr std::int64_t kDepthOfWholeRows = 2048;
+constexpr int kStepOfWholeRows = 16;
 // And how deep a k-block with a B in place is.
 constexpr std::int64_t kDepthBytesInPlace = 1024;
 
@@ -101,9 +111,10 @@ constexpr int kPassingDepth = 256;
 constexpr int kPassingDepthFar = 512;
 constexpr std::int64_t kFarRowBytes = 6 << 10;
 constexpr std::int64_t kCollidingBytes = 4 << 10;
-// Where B is large, many strips have to share the wait for it: 48×4096×4096 takes as long either
-// way, 32×4096×4096 11.1 ms so and 9.3 with A packed.
-constexpr std::int64_t kLeastRowsOfPassing = 48;
+// Where B is large, many strips have to share the wait for it. Milliseconds in passing and with B
+// in place: 48×4096×4096 13.2 and 12.0, 48×5001×3001 10.7 and 10.7, 64×4096×4096 15.7 and 15.2,
+// 64×5001×3001 13.2 and 15.0, 96×4096×4096 22.2 and 25.1.
+constexpr std::int64_t kLeastRowsOfPassing = 49;
 // Packing beforehand takes time in proportion to 1/m + 1/n of the multiplying, and what lies in
 // huge pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). The same,
 // in passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024 (439) 90.1 and 85.8,
@@ -232,7 +243,7 @@ struct Enumeration {
 
   // The tile with the operands in place that may pay, and packed. In place comes first: where both
   // wait for the memory alike, the less work the better.
-  void add_variants(const TileConfig& packed, int workers) {
+  void add_variants(const TileConfig& packed, int workers, int splits) {
     const GemmShape& shape = product.shape;
     if (kernel.multiplies_dots && product.lies_along_k && shape.m <= kMostRowsOfDots &&
         shape.k * size_of(kernel.b) >= kLeastDotBytes) {
@@ -243,7 +254,7 @@ struct Enumeration {
       add(tile, workers);
     }
     if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
-      add(in_place(packed, false), workers);
+      add(in_place(packed, false, splits), workers);
     }
     if (suits_passing_here(packed)) {
       add(in_passing(packed), workers);
@@ -259,9 +270,10 @@ struct Enumeration {
       const bool a_may = both_stay || shape.n <= packed.nr;
       const bool few_strips =
           shape.m <= (is_narrow ? kMostRowsOfNarrow : kMostStripsInPlace * packed.mr);
-      const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
-      if (b_may && a_may) add(in_place(packed, true), workers);
-      if (b_may) add(in_place(packed, false), workers);
+      const bool b_may = product.b_rows_are_dense &&
+                         (both_stay || (few_strips && !splits_rather(packed, workers)));
+      if (b_may && a_may) add(in_place(packed, true, splits), workers);
+      if (b_may) add(in_place(packed, false, splits), workers);
       if (a_may) {
         TileConfig tile = packed;
         tile.a_in_place = true;
@@ -273,8 +285,34 @@ struct Enumeration {
     add(tile, workers);
   }
 
+  // Whether workers had better divide k than whole rows of a large B (plan/worker_time.cpp has what
+  // that costs, which predictions of products that wait for memory leave out).
+  bool splits_rather(const TileConfig& tile, int workers) const {
+    const bool is_one = request.runs.size() == 1 && request.runs.front().count == 1;
+    return is_one && workers > 1 && product.shape.m <= kSomeRows &&
+           reads_whole_rows(request.machine, kernel.interleaves) &&
+           tile.block_n < std::min<std::int64_t>(product.shape.n, widest_block() / 2) &&
+           product.shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
+  }
+
+  // Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.
+  int whole_row_block_k(int splits) const {
+    const std::int64_t each = pieces(product.shape.k, splits);
+    return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kStepOfWholeRows);
+  }
+
+  // Packed tiles are cut again.
+  std::int64_t widest_block() const {
+    const std::int64_t rows = product.shape.m;
+    if (rows >= kLeastRowsOfPassing || !reads_whole_rows(request.machine, kernel.interleaves)) {
+      return kWidestBlock;
+    }
+    const std::int64_t bytes = rows <= kRowsOfStreams ? kWholeRowBytesOfStreams : kWholeRowBytes;
+    return bytes / size_of(kernel.b);
+  }
+
   // B in place, and A with it or not.
-  TileConfig in_place(TileConfig tile, bool a_too) const {
+  TileConfig in_place(TileConfig tile, bool a_too, int splits) const {
     const GemmShape& shape = product.shape;
     tile.a_in_place = a_too;
     tile.b_in_place = true;
@@ -283,10 +321,20 @@ struct Enumeration {
     // and 7.5 in two (Zen 5, 2026-11).
     const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
     const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
-    if (!is_one_block) tile.block_k = std::min(tile.block_k, most);
+    // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
+    const bool is_one_piece =
+        3 * most * shape.n * size_of(kernel.b) <= request.machine.scratchpad_bytes;
+    const bool is_long =
+        reads_whole_rows(request.machine, kernel.interleaves) && !is_one_block && !is_one_piece;
+    if (is_long) {
+      tile.block_k = whole_row_block_k(splits);
+    } else if (!is_one_block) {
+      tile.block_k = std::min(tile.block_k, most);
+    }
     const std::int64_t page = kPageBytes / size_of(kernel.b);
-    const bool keeps_short =
-        shape.n % page == 0 && !is_for_single_rows() && tile.mr >= kRowsOfNarrow;
+    const bool keeps_short = shape.n % page == 0 && !is_for_single_rows() &&
+                             tile.mr >= kRowsOfNarrow &&
+                             !reads_whole_rows(request.machine, kernel.interleaves);
     if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
       tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
     }
@@ -367,9 +415,9 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       if (across_n > strips(shape.n, kernel.tile.nr)) continue;
       TileConfig tile = kernel.tile;
       tile.block_m = choose_block(shape.m, across_m, tile.mr);
-      tile.block_n = choose_block(shape.n, across_n, tile.nr);
+      tile.block_n = choose_block(shape.n, across_n, tile.nr, tiles.widest_block());
       tile.block_k = tiles.packed_block_k(tile, across_k);
-      tiles.add_variants(tile, workers);
+      tiles.add_variants(tile, workers, across_k);
     }
   }
 }
@@ -395,7 +443,7 @@ void add_middling(Enumeration& tiles, int workers) {
     tile.block_m = block_of(shape.m, block.m, tile.mr);
     tile.block_n = block_of(shape.n, block.n, tile.nr);
     tile.block_k = tiles.packed_block_k(tile, 1);
-    tiles.add_variants(tile, workers);
+    tiles.add_variants(tile, workers, 1);
   }
 }
 

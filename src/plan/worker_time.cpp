@@ -7,6 +7,7 @@
 #include "plan/intensity.hpp"
 #include "plan/orientation.hpp"
 #include "plan/passing.hpp"
+#include "plan/whole_rows.hpp"
 #include "schedule/iteration_space.hpp"
 
 namespace tessera {
@@ -47,6 +48,13 @@ constexpr double kStreamedRows = 16;
 constexpr double kAgainInPlace = 0.00375;  // times an element's bytes
 constexpr double kWholeRowsInPlace = 0.5;
 
+// Where whole rows are read (plan/whole_rows.hpp): the more there is to multiply the less waits
+// together with it. Emerald Rapids, one thread, f32, 2026-11, ps a byte of B beyond the
+// multiply-adds, n = k = 4096: m = 12 17, 16 27, 32 34, 48 43; n = 5001, k = 3001: 12 15, 16 21, 24
+// 27, 32 36.
+constexpr double kWholeRowsFirst = 0.2;
+constexpr double kWholeRowsForEach = 0.015;
+
 // A byte of A, which every panel's columns read again, and of B that is packed in passing
 // (cpu/passing.hpp), against one packed from memory; both are fetched ahead. Emerald Rapids, two
 // threads, 2026-11, per cent of the peak with A's rows divided and with B's columns: 1000³ 92.8 and
@@ -76,6 +84,16 @@ constexpr double kRowOfBCut = 200e-9;
 constexpr double kRowOfCCut = 50e-9;
 constexpr double kRowOfCHidden = 0.2;
 constexpr int kCacheLine = 64;
+
+// Emerald Rapids, two threads, 2026-11: m = 1, 2, 4 and 8 with n = k = 4096 take 7, 11, 17 and 48
+// ns more for each row that is cut than with k cut instead, m = 4, 16 and 32 with n = 5001 28, 48
+// and 52 ns. However many rows of C there are.
+constexpr double kRowOfBCutShort = 30e-9;
+
+double row_of_b_cut(const Machine& machine, double rows, bool interleaves) {
+  if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
+  return rows <= kStreamedRows ? kRowOfBCut : 0;
+}
 
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
 // register tile is faster, but not below a third: then too few accumulators are in flight to cover
@@ -165,7 +183,10 @@ double reading_in_place(const Block& block, const Machine& machine, int mr, doub
   const double strips = std::ceil(block.rows / mr);
   const bool is_fetched_ahead =
       block.is_wide && 3 * bytes <= static_cast<double>(machine.scratchpad_bytes);
-  const double first = block.rows <= kStreamedRows ? kStreamedInPlace : kFirstInPlace;
+  const double streamed = block.rows <= kStreamedRows ? kStreamedInPlace : kFirstInPlace;
+  const double first = reads_whole_rows(machine, interleaves)
+                           ? kWholeRowsFirst + kWholeRowsForEach * block.rows
+                           : streamed;
   const double share =
       is_fetched_ahead ? kWholeRowsInPlace : first + kAgainInPlace * block.b_size * (strips - 1);
   const double interleaving = interleaves ? kPackingFromL2 / block.b_size : 0;
@@ -443,8 +464,10 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
     }
   }
   if (block.cuts_rows && busy > 1) {
-    if (block.rows <= kStreamedRows) {
-      time.packing += kRowOfBCut * share_beyond_l2(machine, footprint) * block.depth;
+    if (block.rows <= kStreamedRows || (block.b_in_place && !passes)) {
+      const bool interleaves = kernel != nullptr && kernel->interleaves;
+      time.packing += row_of_b_cut(machine, block.rows, interleaves) *
+                      share_beyond_l2(machine, footprint) * block.depth;
     }
     if (problem.c.alignment < kCacheLine) {
       time.finish =
