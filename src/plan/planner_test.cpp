@@ -338,6 +338,29 @@ TEST(Planner, WholeRowsOfBAreNotCut) {
   EXPECT_EQ(plan_of(4, 4096, 300).schedule.kind, ScheduleKind::data_parallel);
 }
 
+// However many rows and workers there are, with wide register tiles and narrow ones.
+TEST(Planner, FewRowsAlwaysHaveAPlan) {
+  for (const char* name : {"sapphire-rapids", "sapphire-rapids-avx512", "avx2-laptop"}) {
+    Machine machine = machine_by_name(name);
+    machine.scratchpad_bytes = std::int64_t{2} << 20;
+    for (const int workers : {1, 2, 3, 7, 16, 64}) {
+      for (std::int64_t m = 1; m <= 50; ++m) {
+        for (const GemmTypes& types :
+             {gemm_types_for(ElementType::f32), gemm_types_for(ElementType::f64),
+              gemm_types_for(ElementType::bf16)}) {
+          PlanOptions options;
+          options.workers = workers;
+          for (const GemmShape& shape :
+               {GemmShape{m, 3000, 2000}, {m, 100000, 64}, {m, 64, 9000}}) {
+            EXPECT_NO_THROW(make_plan(dense_problem(shape, types), machine, options))
+                << name << ", " << m << " rows, " << workers << " workers";
+          }
+        }
+      }
+    }
+  }
+}
+
 // What cores that have nothing to do would share is not counted.
 TEST(Planner, OneWorkerIsPlannedAsOnOneCore) {
   for (const char* name : {"zen4", "zen5", "sapphire-rapids-avx512", "avx2-laptop"}) {

@@ -52,6 +52,11 @@ constexpr std::int64_t kWholeRowBytesOfStreams = 64 << 10;
 constexpr std::int64_t kWholeRowBytes = 24 << 10;
 constexpr std::int64_t kDepthOfWholeRows = 2048;
 constexpr int kStepOfWholeRows = 16;
+// Workers divide k rather than rows of B as long as adding up C's parts takes less than it gains:
+// as many additions for each row of B. Emerald Rapids, f32, n = k = 4096, 2026-11, with rows
+// divided over with k divided, two workers 1.07 with m = 1 and 1.07 with 16, four 1.5 with 4, 1.2
+// with 8 and 0.94 with 16, sixteen 1.0 with 1, 0.87 with 8, 0.8 with 16 (the last two hosts busy).
+constexpr std::int64_t kAdditionsPerRowCut = 150;
 // And how deep a k-block with a B in place is.
 constexpr std::int64_t kDepthBytesInPlace = 1024;
 
@@ -256,6 +261,7 @@ struct Enumeration {
     if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
       add(in_place(packed, false, splits), workers);
     }
+    if (splits_rather(packed, workers)) return;
     if (suits_passing_here(packed)) {
       add(in_passing(packed), workers);
       return;
@@ -270,8 +276,7 @@ struct Enumeration {
       const bool a_may = both_stay || shape.n <= packed.nr;
       const bool few_strips =
           shape.m <= (is_narrow ? kMostRowsOfNarrow : kMostStripsInPlace * packed.mr);
-      const bool b_may = product.b_rows_are_dense &&
-                         (both_stay || (few_strips && !splits_rather(packed, workers)));
+      const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
       if (b_may && a_may) add(in_place(packed, true, splits), workers);
       if (b_may) add(in_place(packed, false, splits), workers);
       if (a_may) {
@@ -280,19 +285,33 @@ struct Enumeration {
         add(tile, workers);
       }
     }
+    if (reads_far_rows()) return;
     TileConfig tile = packed;
     tile.block_n = choose_block(packed.block_n, 1, packed.nr, kMostPackedColumns);
     add(tile, workers);
   }
 
-  // Whether workers had better divide k than whole rows of a large B (plan/worker_time.cpp has what
-  // that costs, which predictions of products that wait for memory leave out).
-  bool splits_rather(const TileConfig& tile, int workers) const {
-    const bool is_one = request.runs.size() == 1 && request.runs.front().count == 1;
-    return is_one && workers > 1 && product.shape.m <= kSomeRows &&
+  // Whether few rows of C read a large B in place by whole rows. Packing is no match for it then,
+  // also where both wait for memory by prediction.
+  bool reads_far_rows() const {
+    const GemmShape& shape = product.shape;
+    const double bytes =
+        static_cast<double>(shape.n) * static_cast<double>(shape.k) * size_of(kernel.b);
+    const std::int64_t most = kernel.tile.mr < kRowsOfNarrow ? kMostRowsOfNarrow : kSomeRows;
+    return shape.m <= most && kernel.reads_in_place && product.b_rows_are_dense &&
            reads_whole_rows(request.machine, kernel.interleaves) &&
-           tile.block_n < std::min<std::int64_t>(product.shape.n, widest_block() / 2) &&
-           product.shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
+           bytes > static_cast<double>(request.machine.scratchpad_bytes);
+  }
+
+  // Whether workers had better divide k than rows of B (plan/worker_time.cpp has what that costs,
+  // which predictions of products that wait for memory leave out).
+  bool splits_rather(const TileConfig& tile, int workers) const {
+    const GemmShape& shape = product.shape;
+    const bool is_one = request.runs.size() == 1 && request.runs.front().count == 1;
+    return is_one && workers > 1 && reads_far_rows() &&
+           tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2) &&
+           shape.m * shape.n * workers * workers <= kAdditionsPerRowCut * shape.k &&
+           shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
   }
 
   // Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.

@@ -136,8 +136,9 @@ void write_trace(const Trace& trace, int pid, const char* track, Writer& out) {
 
 // Seconds of one MAC iteration, for each group.
 std::vector<double> iteration_seconds(const Plan& plan) {
-  const TileProfile profile = profile_tiles(shape_runs(plan.problem), plan.problem, plan.machine,
-                                            plan.tile, find_kernel(plan.kernel), plan.schedule.workers);
+  const TileProfile profile =
+      profile_tiles(shape_runs(plan.problem), plan.problem, plan.machine, plan.tile,
+                    find_kernel(plan.kernel), plan.schedule.workers);
   std::vector<double> seconds;
   for (const GemmShape& shape : plan.problem.groups) {
     double found = 0;

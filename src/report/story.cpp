@@ -187,9 +187,8 @@ Story tell(const Plan& plan) {
   Story story;
   story.plan = plan;
   const KernelEntry* kernel = find_kernel(plan.kernel);
-  const TileProfile profile =
-      profile_tiles(shape_runs(plan.problem), plan.problem, plan.machine, plan.tile, kernel,
-                    plan.schedule.workers);
+  const TileProfile profile = profile_tiles(shape_runs(plan.problem), plan.problem, plan.machine,
+                                            plan.tile, kernel, plan.schedule.workers);
   const HostIterationSpace space(plan.problem.groups, plan.tile);
 
   tell_intensity(story);
