@@ -1,8 +1,8 @@
 // Enumerates what could compute a problem: kernels of the catalogue with their tiles, and for each
 // tile the schedules worth costing. Everything that is left out is recorded with its reason.
 //
-// tiles_gpu.cpp and tiles_cpu.cpp hold the knobs that choose tile shapes; candidates.cpp the ones
-// that choose kernels, schedules and tile orders.
+// tiles_gpu.cpp, tiles_cpu.cpp and cpu_variants.cpp hold the knobs that choose tile shapes;
+// candidates.cpp the ones that choose kernels, schedules and tile orders.
 #pragma once
 
 #include <string>

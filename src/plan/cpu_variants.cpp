@@ -1,0 +1,311 @@
+#include "plan/cpu_variants.hpp"
+
+#include <algorithm>
+
+#include "plan/cpu_blocks.hpp"
+#include "plan/passing.hpp"
+#include "plan/whole_rows.hpp"
+
+namespace tessera {
+namespace {
+
+// Strips of rows up to which B is read in place, for each strip reads it again; and A where both
+// operands fill half of L2 at most. Beyond, reading packed panels wins back the packing. Zen 4, n =
+// k = 4096, f32, 2026-11: 100 against 76 GFLOP/s with 64 rows, 101 against 100 with 256. What has
+// to be interleaved each time is for one strip: Zen 5, in place and packed, bf16 with 4, 12, 24 and
+// 64 rows 118, 188, 244 and 250 against 52, 166, 291 and 350; i8 148, 335, 241 against 124, 331,
+// 545.
+constexpr std::int64_t kMostStripsInPlace = 16;
+// Register tiles of fewer rows than this, AVX2's, read B in place as streams for few rows, and
+// packed for more: f32 with 8 rows 34 GFLOP/s against 32, with 12 42 against 50 (Zen 3).
+// Packed they are multiplied four steps at a time, so that of what stays in L2 only products that
+// go the short way (cpu/direct.cpp) are read in place: f32 on a Zen 5 with AVX2, in place and
+// packed, microseconds, 150³ 111 and 71, 50×300×200 94 and 66, 64³ 4.5 and 5.3 (2026-11).
+constexpr int kRowsOfNarrow = 8;
+constexpr std::int64_t kMostRowsOfNarrow = 8;
+
+// Rows of C that a B in place streams by for (blocking.cpp), and how much of each of its rows comes
+// at a time: at least a page, and no more where the rows of a dense B lie whole pages apart and
+// drive each other out of the nearest caches, but for one row of C and for narrow register tiles,
+// which take long rows. Zen 5, one thread, 2026-11, microseconds with 4, 8 and 16 KB: f32
+// 16×4096×4096 3610, 3810, 3850, 12×4096×4096 2840, 2910, 3140, f64 12×4096×4096 6120, 6470, 8500;
+// rows that keep apart: f32 12×5648×610 413, 400, 394, f64 7×5648×610 714, 674, 632. One row of
+// 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
+constexpr std::int64_t kSomeRows = 16;
+constexpr std::int64_t kPageBytes = 4096;
+// Whole rows, where as many as come at a time (cpu/blocking.cpp) leave room in L2. Emerald Rapids,
+// one thread, f32, 2026-11, milliseconds by 16 KB and by whole rows: 8×11008×2048 3.93 and 3.69,
+// 4×16384×1024 2.63 and 2.54, 4×5001×3001 2.52 and 2.30, 4×32000×1000 6.26 and 6.87 (in two 6.25);
+// 12×5001×3001 3.78 and 3.65, 12×8192×2048 3.45 and 3.79.
+constexpr std::int64_t kRowsOfStreams = 8;
+constexpr std::int64_t kWholeRowBytesOfStreams = 64 << 10;
+constexpr std::int64_t kWholeRowBytes = 24 << 10;
+constexpr std::int64_t kDepthOfWholeRows = 2048;
+constexpr int kStepOfWholeRows = 16;
+// Workers divide k rather than rows of B as long as adding up C's parts takes less than it gains:
+// as many additions for each row of B. Emerald Rapids, f32, n = k = 4096, 2026-11, with rows
+// divided over with k divided, two workers 1.07 with m = 1 and 1.07 with 16, four 1.5 with 4, 1.2
+// with 8 and 0.94 with 16, sixteen 1.0 with 1, 0.87 with 8, 0.8 with 16 (the last two hosts busy).
+constexpr std::int64_t kAdditionsPerRowCut = 150;
+// And how deep a k-block with a B in place is.
+constexpr std::int64_t kDepthBytesInPlace = 1024;
+
+// Rows of C that are multiplied as dot products where A and B lie along k, and how much of k at a
+// time: deeper, and rows of A leave the nearest cache; and the least k that is worth adding up
+// lanes. Zen 4, n = k = 4096, 2026-11, GFLOP/s against packing B: f32 m = 1 11.7 (5.4), 4 32 (17),
+// 16 48 (43); bf16 1 32 (13), 16 105 (91); i8 1 83 (28), 4 261 (105), 16 267 (170). With 32 rows in
+// f32 63, and packing is faster.
+constexpr std::int64_t kMostRowsOfDots = 16;
+constexpr std::int64_t kDotBytes = 4096;
+constexpr std::int64_t kLeastDotBytes = 512;
+
+// Products up to 64³ are one tile and one pass over k.
+constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
+
+// Packing in passing (cpu/passing.hpp). So deep a panel of 48 columns of f32 fills the nearest
+// cache; twice as deep ones come from L2, and pay where C's sums do not stay in there and are read
+// and written again for every depth, as long as the panel's rows of B lie in few enough pages.
+// Emerald Rapids, one thread, 2026-11, per cent of the peak in f32 with 256 and 512 of k:
+// 1000³ 91.6 and 93.3, 3000×500×1000 89.2 and 90.6, 1000×1500×800 88.9 and 91.5, 512³ 96.0
+// and 96.3, 1000×2000×2000 90.4 and 89.5, 500×3000×3000 89.0 and 88.0; with rows of B a multiple of
+// 4 KB apart 1024³ 91.1 and 89.6, 512×2048×2048 90.4 and 88.2.
+constexpr int kPassingDepth = 256;
+constexpr int kPassingDepthFar = 512;
+constexpr std::int64_t kFarRowBytes = 6 << 10;
+constexpr std::int64_t kCollidingBytes = 4 << 10;
+// Where B is large, many strips have to share the wait for it. Milliseconds in passing and with B
+// in place: 48×4096×4096 13.2 and 12.0, 48×5001×3001 10.7 and 10.7, 64×4096×4096 15.7 and 15.2,
+// 64×5001×3001 13.2 and 15.0, 96×4096×4096 22.2 and 25.1.
+constexpr std::int64_t kLeastRowsOfPassing = 49;
+// Packing beforehand takes time in proportion to 1/m + 1/n of the multiplying, and what lies in
+// huge pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). The same,
+// in passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024 (439) 90.1 and 85.8,
+// 3000×500×1000 (429) 90.6 and 86.8, 1024³ (512) 91.1 and 89.8, 1100³ (550) 89.9 and 90.7, 1200³
+// (600) 91.6 and 90.9, 1000×2000×2000 (667) 90.4 and 89.8, 1500³ (750) 88.6 and 90.0, 2048×2048×512
+// (1024) 89.0 and 90.6, 2000³ (1000) 89.7 and 92.6. Of the product, not of a worker's part: 16
+// threads (Emerald Rapids, others beside, best of some) take 138 and 120 ms for 4096³, 14.4
+// and 14.0 for 2048³, but 17.1 and 23.2 for 512×4096×4096 and 1.58 and 1.49 for 1000³, in the
+// median 2.04 and 2.20. In one pass over k it never does: 2000×2000×128 6.7 and 7.8 ms.
+constexpr std::int64_t kMostOfPassing = 650;
+
+// Tile registers take 128 bytes for every two cycles of a multiplication, of which the second-level
+// cache gives half: a panel of B that is so short stays in the nearest one while A's rows stream
+// past. Between the many short blocks of k the sums have to stay near, too.
+constexpr std::int64_t kNearPanelBytes = 512;
+// With few strips of rows there is little time to fetch B's next panels, and the shorter they are
+// the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
+// 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
+// 1024, bf16 16×4096×4096 181, 170 and 157 with 256, 512 and 1024, f32 64×4096×4096 128, 115 and
+// 95; AVX2 on Zen 3, f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
+std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& tile,
+                                 const GemmShape& facing, const Machine& machine) {
+  const std::int64_t most = panel_bytes_per_row(kernel);
+  if (has_tile_registers(kernel)) {
+    const std::int64_t sums = std::int64_t{4} * tile.block_m * tile.block_n;
+    return sums <= machine.scratchpad_bytes / 2 ? kNearPanelBytes : most;
+  }
+  const bool few_strips = facing.m <= kMostStripsInPlace * kernel.tile.mr;
+  return few_strips ? most / 4 : most;
+}
+
+// k in equal blocks of about what a panel holds, in multiples of 4 (VNNI's depth), and of a cache
+// line where there are several: packing takes whole lines of rows along k; `splits` pieces
+// get equally many of them. A quarter more is better than one more pass over C: 1025³ in f32 takes
+// 2 % less in two blocks of 516 than in three of 344 (Zen 4, 2026-11).
+int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
+                   std::int64_t bytes) {
+  const std::int64_t most = (bytes + bytes / 4) / kernel.packed_size;
+  const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
+  const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
+  return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);
+}
+
+}  // namespace
+
+int CpuVariants::packed_block_k(const TileConfig& tile, std::int64_t splits) const {
+  return choose_block_k(product.shape.k, kernel, splits,
+                        panel_bytes_per_row(kernel, tile, product.shape, request.machine));
+}
+
+bool CpuVariants::may_pass_here() const {
+  return may_pass(kernel, product) && has_passing(request.machine.scratchpad_bytes, kernel.tile.mr);
+}
+
+// Of C, under a tile.
+std::int64_t CpuVariants::rows_of(const TileConfig& tile) const {
+  return std::min<std::int64_t>(tile.block_m, product.shape.m);
+}
+
+std::int64_t CpuVariants::cols_of(const TileConfig& tile) const {
+  return std::min<std::int64_t>(tile.block_n, product.shape.n);
+}
+
+// `packed` is a worker's.
+bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
+  const GemmShape& shape = product.shape;
+  const std::int64_t l2 = request.machine.scratchpad_bytes;
+  const std::int64_t rows = rows_of(packed);
+  if (!may_pass(kernel, product) || may_go_short_way(shape)) return false;
+  if (!suits_passing(l2, packed.mr, packed.nr, rows, cols_of(packed))) return false;
+  const bool shares_wait =
+      rows >= kLeastRowsOfPassing || shape.k * shape.n * size_of(kernel.b) <= l2;
+  const bool is_worth_packing =
+      shape.k > deepest(kPassingDepth) && shape.m * shape.n > kMostOfPassing * (shape.m + shape.n);
+  return shares_wait && !is_worth_packing;
+}
+
+// Rather one pass that is a quarter deeper than two.
+int CpuVariants::deepest(int depth) {
+  return depth + depth / 4;
+}
+
+int CpuVariants::passing_depth(const TileConfig& tile) const {
+  const std::int64_t row_bytes = product.shape.n * size_of(kernel.b);
+  const std::int64_t sums = rows_of(tile) * cols_of(tile) * size_of(kernel.b);
+  const bool is_deep = 2 * sums > request.machine.scratchpad_bytes && row_bytes <= kFarRowBytes &&
+                       row_bytes % kCollidingBytes != 0;
+  return is_deep ? kPassingDepthFar : kPassingDepth;
+}
+
+// As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
+TileConfig CpuVariants::in_passing(TileConfig tile) const {
+  tile.a_in_place = true;
+  tile.b_in_place = true;
+  const std::int64_t rows = product.shape.m;
+  tile.block_m = round_up_to(pieces(rows, pieces(rows, tile.block_m)), kPassingRows);
+  const int depth = passing_depth(tile);
+  if (product.shape.k <= deepest(depth)) return tile;
+  const std::int64_t parts = tile.block_k <= deepest(depth) ? 1 : pieces(tile.block_k, depth);
+  tile.block_k =
+      std::min<int>(depth, round_up_to(pieces(tile.block_k, parts), 64 / size_of(kernel.a)));
+  return tile;
+}
+
+std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {
+  const GemmShape& shape = product.shape;
+  std::vector<TileConfig> tiles;
+  if (kernel.multiplies_dots && product.lies_along_k && shape.m <= kMostRowsOfDots &&
+      shape.k * size_of(kernel.b) >= kLeastDotBytes) {
+    TileConfig tile = packed;
+    tile.a_in_place = true;
+    tile.b_in_place = true;
+    tile.block_k = choose_block_k(shape.k, kernel, 1, kDotBytes);
+    tiles.push_back(tile);
+  }
+  if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
+    tiles.push_back(in_place(packed, false, splits));
+  }
+  if (splits_rather(packed, workers)) return tiles;
+  if (suits_passing_here(packed)) {
+    tiles.push_back(in_passing(packed));
+    return tiles;
+  }
+  if (kernel.reads_in_place) {
+    const double bytes =
+        static_cast<double>(shape.k) * (static_cast<double>(shape.m) * size_of(kernel.a) +
+                                        static_cast<double>(shape.n) * size_of(kernel.b));
+    const bool is_narrow = packed.mr < kRowsOfNarrow;
+    const bool both_stay = bytes * 2 <= static_cast<double>(request.machine.scratchpad_bytes) &&
+                           (!is_narrow || may_go_short_way(shape));
+    const bool a_may = both_stay || shape.n <= packed.nr;
+    const bool few_strips =
+        shape.m <= (is_narrow ? kMostRowsOfNarrow : kMostStripsInPlace * packed.mr);
+    const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
+    if (b_may && a_may) tiles.push_back(in_place(packed, true, splits));
+    if (b_may) tiles.push_back(in_place(packed, false, splits));
+    if (a_may) {
+      TileConfig tile = packed;
+      tile.a_in_place = true;
+      tiles.push_back(tile);
+    }
+  }
+  if (reads_far_rows()) return tiles;
+  TileConfig tile = packed;
+  tile.block_n = choose_block(packed.block_n, 1, packed.nr, kMostPackedColumns);
+  tiles.push_back(tile);
+  return tiles;
+}
+
+// Whether few rows of C read a large B in place by whole rows. Packing is no match for it then,
+// also where both wait for memory by prediction.
+bool CpuVariants::reads_far_rows() const {
+  const GemmShape& shape = product.shape;
+  const double bytes =
+      static_cast<double>(shape.n) * static_cast<double>(shape.k) * size_of(kernel.b);
+  const std::int64_t most = kernel.tile.mr < kRowsOfNarrow ? kMostRowsOfNarrow : kSomeRows;
+  return shape.m <= most && kernel.reads_in_place && product.b_rows_are_dense &&
+         reads_whole_rows(request.machine, kernel.interleaves) &&
+         bytes > static_cast<double>(request.machine.scratchpad_bytes);
+}
+
+// Whether workers had better divide k than rows of B (plan/worker_time.cpp has what that costs,
+// which predictions of products that wait for memory leave out).
+bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
+  const GemmShape& shape = product.shape;
+  const bool is_one = request.runs.size() == 1 && request.runs.front().count == 1;
+  return is_one && workers > 1 && reads_far_rows() &&
+         tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2) &&
+         shape.m * shape.n * workers * workers <= kAdditionsPerRowCut * shape.k &&
+         shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
+}
+
+// Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.
+int CpuVariants::whole_row_block_k(int splits) const {
+  const std::int64_t each = pieces(product.shape.k, splits);
+  return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kStepOfWholeRows);
+}
+
+std::int64_t CpuVariants::widest_block() const {
+  const std::int64_t rows = product.shape.m;
+  if (rows >= kLeastRowsOfPassing || !reads_whole_rows(request.machine, kernel.interleaves)) {
+    return kWidestBlock;
+  }
+  const std::int64_t bytes = rows <= kRowsOfStreams ? kWholeRowBytesOfStreams : kWholeRowBytes;
+  return bytes / size_of(kernel.b);
+}
+
+// B in place, and A with it or not.
+TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const {
+  const GemmShape& shape = product.shape;
+  tile.a_in_place = a_too;
+  tile.b_in_place = true;
+  if (multiply_adds(shape) <= kSmallProduct) return tile;
+  // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block,
+  // and 7.5 in two (Zen 5, 2026-11).
+  const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
+  const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
+  // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
+  const bool is_one_piece =
+      3 * most * shape.n * size_of(kernel.b) <= request.machine.scratchpad_bytes;
+  const bool is_long =
+      reads_whole_rows(request.machine, kernel.interleaves) && !is_one_block && !is_one_piece;
+  if (is_long) {
+    tile.block_k = whole_row_block_k(splits);
+  } else if (!is_one_block) {
+    tile.block_k = std::min(tile.block_k, most);
+  }
+  const std::int64_t page = kPageBytes / size_of(kernel.b);
+  const bool keeps_short = shape.n % page == 0 && !is_for_single_rows() &&
+                           tile.mr >= kRowsOfNarrow &&
+                           !reads_whole_rows(request.machine, kernel.interleaves);
+  if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
+    tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
+  }
+  return tile;
+}
+
+bool CpuVariants::is_for_single_rows() const {
+  double single = 0;
+  double all = 0;
+  for (const ShapeRun& run : request.runs) {
+    const std::int64_t rows = product.is_turned ? run.shape.n : run.shape.m;
+    const std::int64_t cols = product.is_turned ? run.shape.m : run.shape.n;
+    const double b = static_cast<double>(rows > 0 ? run.count : 0) * static_cast<double>(cols) *
+                     static_cast<double>(run.shape.k);
+    all += b;
+    single += rows == 1 ? b : 0;
+  }
+  return single > 0 && 2 * single >= all;
+}
+
+}  // namespace tessera

@@ -1,0 +1,45 @@
+// What becomes of a CPU tile whose operands are packed where reading them in place, or packing them
+// in passing, may pay.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/candidates.hpp"
+#include "plan/orientation.hpp"
+
+namespace tessera {
+
+// The largest sides of a problem, as a kernel faces them. Tiles are the kernel's view.
+struct CpuVariants {
+  const PlanRequest& request;
+  const KernelEntry& kernel;
+  FacedProduct product;
+
+  // How deep panels of such a tile are, with k in `splits` pieces.
+  int packed_block_k(const TileConfig& tile, std::int64_t splits) const;
+  // Workers that pack B in passing rather have their own rows of A, which they read again and
+  // again (plan/worker_time.cpp).
+  bool may_pass_here() const;
+  // The tile with the operands in place that may pay, and packed. In place comes first: where both
+  // wait for the memory alike, the less work the better.
+  std::vector<TileConfig> of(const TileConfig& packed, int workers, int splits) const;
+  // Packed tiles are cut again.
+  std::int64_t widest_block() const;
+  // Whether at least half of B is for products with one row.
+  bool is_for_single_rows() const;
+
+ private:
+  std::int64_t rows_of(const TileConfig& tile) const;
+  std::int64_t cols_of(const TileConfig& tile) const;
+  bool suits_passing_here(const TileConfig& packed) const;
+  static int deepest(int depth);
+  int passing_depth(const TileConfig& tile) const;
+  TileConfig in_passing(TileConfig tile) const;
+  bool reads_far_rows() const;
+  bool splits_rather(const TileConfig& tile, int workers) const;
+  int whole_row_block_k(int splits) const;
+  TileConfig in_place(TileConfig tile, bool a_too, int splits) const;
+};
+
+}  // namespace tessera
