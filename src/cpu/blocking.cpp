@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "core/in_place_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "cpu/cache_line.hpp"
 #include "cpu/cpuid.hpp"
@@ -46,7 +47,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t to) {
 bool is_one_piece(const Product& product, std::int64_t l2) {
   const std::int64_t cols = product.block_cols();
   const std::int64_t depth = product.code->padded(product.block_depth());
-  return 2 * cols >= product.b.row_stride && 3 * depth * cols * size_of(product.b.type) <= l2;
+  return 2 * cols >= product.b.row_stride &&
+         leave_room(static_cast<double>(depth * cols * size_of(product.b.type)), l2);
 }
 
 std::int64_t second_level_cache(const Plan& plan) {
@@ -154,8 +156,7 @@ constexpr std::int64_t kMostRowsOfStrips = 48;
 constexpr std::int64_t kStripDepth = 48;
 constexpr std::int64_t kStripDepthOfColliding = 64;
 
-std::int64_t streamed_depth(const Plan& plan, const Product& product) {
-  if (const int streams = streams_of(plan, product); streams > 0) return streams;
+std::int64_t streamed_depth(const Product& product) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
   constexpr std::int64_t kDeep = 256;
   constexpr int kWays = 8;
@@ -217,18 +218,26 @@ bool writes_far(const Launch& launch, const Product& product, const Blocking& bl
          2 * cols * depth * code.packed_size_b <= second_level_cache(launch.plan);
 }
 
-// Whether a B in place is too large to stay near.
-bool streams_by(const Plan& plan, const Product& product) {
-  if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return false;
+// So much of k at a time, and in how many streams B comes; 0: in none.
+struct Step {
+  std::int64_t depth = 0;
+  int streams = 0;
+};
+
+// Less than a block's depth, or streams, only where a B in place is too large to stay near.
+Step step_of(const Plan& plan, const Product& product) {
+  const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
+  if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return {depth, 0};
   const std::int64_t l2 = second_level_cache(plan);
-  return bytes_of_b(product) > l2 && !is_one_piece(product, l2);
+  if (bytes_of_b(product) <= l2 || is_one_piece(product, l2)) return {depth, 0};
+  const int streams = streams_of(plan, product);
+  return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product)), streams};
 }
 
 }  // namespace
 
 std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
-  const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
-  return streams_by(plan, product) ? std::min(depth, streamed_depth(plan, product)) : depth;
+  return step_of(plan, product).depth;
 }
 
 // Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536
@@ -275,8 +284,9 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
                             product.block_cols() * depth * code.packed_size_b >= kPanelsTooFar * l2;
   const std::int64_t chunk = kChunkBytesOfB / (depth * code.packed_size_b) / code.nr * code.nr;
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
-  blocking.step = depth_at_a_time(launch.plan, product);
-  if (streams_by(launch.plan, product)) blocking.streams = streams_of(launch.plan, product);
+  const Step step = step_of(launch.plan, product);
+  blocking.step = step.depth;
+  blocking.streams = step.streams;
   if (product.b_in_place && !product.is_dots && !blocking.passes) {
     blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/in_place_rule.hpp"
 #include "cpu/cache_line.hpp"
 #include "tessera/problem.hpp"
 
@@ -114,9 +115,8 @@ namespace {
 constexpr std::int64_t kShortGroups = 128;
 
 // A large B in place comes as so many of its rows side by side, each a stream that the processor's
-// prefetching follows (streams.hpp): few on AMD's processors, many on Intel's.
+// prefetching follows (streams.hpp): few on AMD's processors, kManyStreams on Intel's.
 constexpr int kFewStreams = 4;
-constexpr int kManyStreams = 16;
 
 // sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
 struct BlockTask {

@@ -120,7 +120,7 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
   std::mt19937 random(11);
   std::vector<unsigned char> source(1 << 18);
   for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
-  for (const int streams : {cpu::kFewStreams, cpu::kManyStreams}) {
+  for (const int streams : {cpu::kFewStreams, kManyStreams}) {
     const bool are_few = streams == cpu::kFewStreams;
     const std::int64_t most = are_few ? code.few_stream_rows : code.many_stream_rows;
     for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(most, 11); ++rows) {

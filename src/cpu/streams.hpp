@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/in_place_rule.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/register_tile.hpp"
 
@@ -35,12 +36,13 @@ constexpr std::int64_t kMostOfFewStreams = kShortSteps<MR, NV> ? std::int64_t{1}
 // 3001 3.40, 3.33, 3.09); 12 3.51, 5.29, 4.60; on AVX2 with 4, 8 and 16 m = 1 2.53, 2.42, 2.37; 4
 // 3.87, 3.14, 2.92.
 template <int MR, int NV>
-constexpr std::int64_t kMostOfManyStreams = kShortSteps<MR, NV> ? std::int64_t{1} << 40 : 8;
+constexpr std::int64_t kMostOfManyStreams =
+    kShortSteps<MR, NV> ? std::int64_t{1} << 40 : kRowsOfManyStreams;
 
 // Of A, at a time.
 template <int MR, int NV, int Streams>
 constexpr int kStreamRows = static_cast<int>(std::min<std::int64_t>(
-    kShortSteps<MR, NV> ? 4 : 8,
+    kShortSteps<MR, NV> ? 4 : kRowsOfManyStreams,
     Streams == kManyStreams ? kMostOfManyStreams<MR, NV> : kMostOfFewStreams<MR, NV>));
 
 // Of B's rows, that stay in the nearest cache until the last rows of A have used them.

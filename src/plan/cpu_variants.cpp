@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/in_place_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/passing.hpp"
 #include "plan/whole_rows.hpp"
@@ -33,22 +34,20 @@ constexpr std::int64_t kMostRowsOfNarrow = 8;
 // 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
 constexpr std::int64_t kSomeRows = 16;
 constexpr std::int64_t kPageBytes = 4096;
+// And how deep a k-block with a B in place is.
+constexpr std::int64_t kDepthBytesInPlace = 1024;
 // Whole rows, where as many as come at a time (cpu/blocking.cpp) leave room in L2. Emerald Rapids,
 // one thread, f32, 2026-11, milliseconds by 16 KB and by whole rows: 8×11008×2048 3.93 and 3.69,
 // 4×16384×1024 2.63 and 2.54, 4×5001×3001 2.52 and 2.30, 4×32000×1000 6.26 and 6.87 (in two 6.25);
 // 12×5001×3001 3.78 and 3.65, 12×8192×2048 3.45 and 3.79.
-constexpr std::int64_t kRowsOfStreams = 8;
 constexpr std::int64_t kWholeRowBytesOfStreams = 64 << 10;
 constexpr std::int64_t kWholeRowBytes = 24 << 10;
 constexpr std::int64_t kDepthOfWholeRows = 2048;
-constexpr int kStepOfWholeRows = 16;
 // Workers divide k rather than rows of B as long as adding up C's parts takes less than it gains:
 // as many additions for each row of B. Emerald Rapids, f32, n = k = 4096, 2026-11, with rows
 // divided over with k divided, two workers 1.07 with m = 1 and 1.07 with 16, four 1.5 with 4, 1.2
 // with 8 and 0.94 with 16, sixteen 1.0 with 1, 0.87 with 8, 0.8 with 16 (the last two hosts busy).
 constexpr std::int64_t kAdditionsPerRowCut = 150;
-// And how deep a k-block with a B in place is.
-constexpr std::int64_t kDepthBytesInPlace = 1024;
 
 // Rows of C that are multiplied as dot products where A and B lie along k, and how much of k at a
 // time: deeper, and rows of A leave the nearest cache; and the least k that is worth adding up
@@ -226,6 +225,14 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   return tiles;
 }
 
+bool CpuVariants::is_one_product() const {
+  return request.runs.size() == 1 && request.runs.front().count == 1;
+}
+
+bool CpuVariants::may_read_whole_rows() const {
+  return reads_whole_rows(request.machine, kernel.interleaves);
+}
+
 // Whether few rows of C read a large B in place by whole rows. Packing is no match for it then,
 // also where both wait for memory by prediction.
 bool CpuVariants::reads_far_rows() const {
@@ -234,16 +241,14 @@ bool CpuVariants::reads_far_rows() const {
       static_cast<double>(shape.n) * static_cast<double>(shape.k) * size_of(kernel.b);
   const std::int64_t most = kernel.tile.mr < kRowsOfNarrow ? kMostRowsOfNarrow : kSomeRows;
   return shape.m <= most && kernel.reads_in_place && product.b_rows_are_dense &&
-         reads_whole_rows(request.machine, kernel.interleaves) &&
-         bytes > static_cast<double>(request.machine.scratchpad_bytes);
+         may_read_whole_rows() && bytes > static_cast<double>(request.machine.scratchpad_bytes);
 }
 
 // Whether workers had better divide k than rows of B (plan/worker_time.cpp has what that costs,
 // which predictions of products that wait for memory leave out).
 bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
   const GemmShape& shape = product.shape;
-  const bool is_one = request.runs.size() == 1 && request.runs.front().count == 1;
-  return is_one && workers > 1 && reads_far_rows() &&
+  return is_one_product() && workers > 1 && reads_far_rows() &&
          tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2) &&
          shape.m * shape.n * workers * workers <= kAdditionsPerRowCut * shape.k &&
          shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
@@ -252,15 +257,15 @@ bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
 // Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.
 int CpuVariants::whole_row_block_k(int splits) const {
   const std::int64_t each = pieces(product.shape.k, splits);
-  return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kStepOfWholeRows);
+  return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kManyStreams);
 }
 
 std::int64_t CpuVariants::widest_block() const {
   const std::int64_t rows = product.shape.m;
-  if (rows >= kLeastRowsOfPassing || !reads_whole_rows(request.machine, kernel.interleaves)) {
+  if (rows >= kLeastRowsOfPassing || !may_read_whole_rows()) {
     return kWidestBlock;
   }
-  const std::int64_t bytes = rows <= kRowsOfStreams ? kWholeRowBytesOfStreams : kWholeRowBytes;
+  const std::int64_t bytes = rows <= kRowsOfManyStreams ? kWholeRowBytesOfStreams : kWholeRowBytes;
   return bytes / size_of(kernel.b);
 }
 
@@ -275,10 +280,9 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
   const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
   const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
   // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
-  const bool is_one_piece =
-      3 * most * shape.n * size_of(kernel.b) <= request.machine.scratchpad_bytes;
-  const bool is_long =
-      reads_whole_rows(request.machine, kernel.interleaves) && !is_one_block && !is_one_piece;
+  const bool is_one_piece = leave_room(static_cast<double>(most * shape.n * size_of(kernel.b)),
+                                       request.machine.scratchpad_bytes);
+  const bool is_long = may_read_whole_rows() && !is_one_block && !is_one_piece;
   if (is_long) {
     tile.block_k = whole_row_block_k(splits);
   } else if (!is_one_block) {
@@ -286,8 +290,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
   }
   const std::int64_t page = kPageBytes / size_of(kernel.b);
   const bool keeps_short = shape.n % page == 0 && !is_for_single_rows() &&
-                           tile.mr >= kRowsOfNarrow &&
-                           !reads_whole_rows(request.machine, kernel.interleaves);
+                           tile.mr >= kRowsOfNarrow && !may_read_whole_rows();
   if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
     tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
   }

@@ -24,6 +24,7 @@ struct CpuVariants {
   // The tile with the operands in place that may pay, and packed. In place comes first: where both
   // wait for the memory alike, the less work the better.
   std::vector<TileConfig> of(const TileConfig& packed, int workers, int splits) const;
+  bool is_one_product() const;
   // Packed tiles are cut again.
   std::int64_t widest_block() const;
   // Whether at least half of B is for products with one row.
@@ -36,6 +37,7 @@ struct CpuVariants {
   static int deepest(int depth);
   int passing_depth(const TileConfig& tile) const;
   TileConfig in_passing(TileConfig tile) const;
+  bool may_read_whole_rows() const;
   bool reads_far_rows() const;
   bool splits_rather(const TileConfig& tile, int workers) const;
   int whole_row_block_k(int splits) const;

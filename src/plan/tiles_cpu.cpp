@@ -202,7 +202,7 @@ void enumerate_tiles_of(const KernelEntry& kernel, const PlanRequest& request,
                         TileChoices& choices) {
   Enumeration tiles{
       {request, kernel, face(request.problem, largest_sides(request), kernel.tile.nr)}, choices};
-  const bool one_product = request.runs.size() == 1 && request.runs.front().count == 1;
+  const bool one_product = tiles.variants.is_one_product();
   for (const int workers : worker_counts(request)) {
     if (request.options.tile) {
       add_callers(*request.options.tile, tiles, workers);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/in_place_rule.hpp"
 #include "core/sm90_tiles.hpp"
 #include "plan/intensity.hpp"
 #include "plan/orientation.hpp"
@@ -181,8 +182,7 @@ double reading_in_place(const Block& block, const Machine& machine, int mr, doub
                         bool interleaves) {
   const double bytes = block.depth * block.cols * block.b_size;
   const double strips = std::ceil(block.rows / mr);
-  const bool is_fetched_ahead =
-      block.is_wide && 3 * bytes <= static_cast<double>(machine.scratchpad_bytes);
+  const bool is_fetched_ahead = block.is_wide && leave_room(bytes, machine.scratchpad_bytes);
   const double streamed = block.rows <= kStreamedRows ? kStreamedInPlace : kFirstInPlace;
   const double first = reads_whole_rows(machine, interleaves)
                            ? kWholeRowsFirst + kWholeRowsForEach * block.rows

@@ -1,0 +1,19 @@
+// How a CPU reads a large B where it lies: what the planner and the backend have to agree on.
+#pragma once
+
+#include <cstdint>
+
+namespace tessera {
+
+// Intel's processors read so many rows of B side by side for a few rows of C (cpu/streams.hpp): up
+// to so many where there are registers for them.
+constexpr int kManyStreams = 16;
+constexpr std::int64_t kRowsOfManyStreams = 8;
+
+// Whether two blocks of B of so many bytes leave room in the second-level cache; where such a block
+// is most of B's rows it comes in one piece of memory.
+inline bool leave_room(double block_bytes, std::int64_t scratchpad_bytes) {
+  return 3 * block_bytes <= static_cast<double>(scratchpad_bytes);
+}
+
+}  // namespace tessera
