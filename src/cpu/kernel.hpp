@@ -116,7 +116,7 @@ constexpr std::int64_t kShortGroups = 128;
 
 // A large B in place comes as so many of its rows side by side, each a stream that the processor's
 // prefetching follows (streams.hpp): few on AMD's processors, kManyStreams on Intel's.
-constexpr int kFewStreams = 4;
+constexpr int kFewStreams = 8;
 
 // sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
 struct BlockTask {

@@ -19,16 +19,21 @@
 namespace tessera::cpu {
 namespace {
 
-constexpr int kStreamVectors = 2;
-
-// Rows of A up to which B comes as few streams, AMD's: one where there are registers for twelve.
-// Zen 5, one thread, n = k = 4096, 2026-11, microseconds with register tiles and with streams: f32
-// m = 1 2694, 2137; m = 2 2314, 2900; m = 8 2168, 4690; f64 m = 1 5752, 4309; m = 2 4864, 5588.
-// AVX2 on Zen 3, f32, GFLOP/s with streams, with register tiles eight steps deep, and with B
-// packed: m = 2 18, 12, 8; 4 28, 15, 16; 8 34, 22, 32; 12 42, 22, 50; with eight streams instead
-// of four m = 2 makes 15.5 and m = 4 27, with two 15 and 27.
+// Rows of A up to which B comes as few streams, AMD's. One thread, 2026-11, milliseconds.
+//
+// Zen 4, with register tiles (m = 1: with four streams of two vectors, none fetched ahead) and with
+// eight streams: n = k = 4096, f32 m = 1 3.48, 2.50; 2 3.74, 3.43; 3 3.97, 3.36; 4 3.65, 3.12; 6
+// 3.51, 3.11, at best 2.78, 2.88; 8 4.2, 5.1; f64 2 8.2, 6.3; 3 7.4, 6.4; 4 7.7, 7.2; 6 8.7, 8.6;
+// n = 5001, k = 3001, f32 2 3.36, 2.68; 3 3.68, 2.41; 4 3.30, 2.72; 6 2.94, 2.97; n = 4160, k =
+// 4096, f32 2 3.83, 3.97; 4 3.58, 3.65; 6 2.79, 3.61.
+//
+// Where registers are short, AVX2 on Zen 3, f32, GFLOP/s with four streams, with register tiles
+// eight steps deep, and with B packed: m = 2 18, 12, 8; 4 28, 15, 16; 8 34, 22, 32; 12 42, 22, 50.
+// AVX2 on Zen 4, n = k = 4096, with those four streams and with eight: f32 m = 1 4.19, 2.83; 2
+// 3.01, 2.79; 4 3.18, 2.78; 8 6.60, 5.45; f64 1 7.81, 6.00; 2 6.47, 5.72; 4 6.44, 6.07;
+// 8 12.4, 11.9.
 template <int MR, int NV>
-constexpr std::int64_t kMostOfFewStreams = kShortSteps<MR, NV> ? std::int64_t{1} << 40 : 1;
+constexpr std::int64_t kMostOfFewStreams = kShortSteps<MR, NV> ? std::int64_t{1} << 40 : 4;
 
 // And as many, Intel's. Emerald Rapids, one thread, n = k = 4096, f32, 2026-11, milliseconds with
 // register tiles (m = 1: with four streams) and with 8 and 16 streams: m = 1 2.54, 2.45, 2.42; 2
@@ -38,6 +43,13 @@ constexpr std::int64_t kMostOfFewStreams = kShortSteps<MR, NV> ? std::int64_t{1}
 template <int MR, int NV>
 constexpr std::int64_t kMostOfManyStreams =
     kShortSteps<MR, NV> ? std::int64_t{1} << 40 : kRowsOfManyStreams;
+
+// Of columns, at a time. Zen 4, n = k = 4096, f32, one thread, 2026-11, milliseconds with eight
+// streams of one vector and of two: m = 1 2.15, 2.3; m = 2 and 4 2.4 and 2.5, with two slower than
+// register tiles; AVX2, where each row of A needs a load for one more k: m = 4 3.8, 2.8;
+// 8 7.4, 5.4.
+template <int MR, int NV, int Streams>
+constexpr int kStreamVectors = Streams == kManyStreams || kShortSteps<MR, NV> ? 2 : 1;
 
 // Of A, at a time.
 template <int MR, int NV, int Streams>
@@ -61,11 +73,11 @@ struct StreamTask {
 };
 
 // `count` register tiles side by side.
-template <class Ops, int Streams, int Rows, bool Fetches>
+template <class Ops, int Streams, int Vectors, int Rows, bool Fetches>
 void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
   using Vec = typename Ops::Vec;
   constexpr int kLanes = Ops::kLanes;
-  constexpr int kWidth = kStreamVectors * kLanes;
+  constexpr int kWidth = Vectors * kLanes;
   const auto* b = task.b;
   const std::int64_t b_row = task.b_row;
   // Kept from being three more addresses that move along.
@@ -78,11 +90,11 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
 
 #pragma GCC unroll 1
   for (; count > 0; --count, b += kWidth, sum_begin += kWidth) {
-    Vec sum[Rows][kStreamVectors];
+    Vec sum[Rows][Vectors];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kStreamVectors; ++v) sum[r][v] = Ops::zero();
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::zero();
     }
     const auto* four = b;
 #pragma GCC unroll 16
@@ -90,14 +102,14 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
       if (step > 0 && step % 4 == 0) four += 4 * b_row;
       const auto* row = four + (step % 4 == 3 ? b_row3 : step % 4 * b_row);
       if constexpr (Fetches) __builtin_prefetch(row + b_ahead, 0, 2);
-      typename Ops::BVec columns[kStreamVectors];
+      typename Ops::BVec columns[Vectors];
 #pragma GCC unroll 2
-      for (int v = 0; v < kStreamVectors; ++v) columns[v] = Ops::load_b(row + v * kLanes);
+      for (int v = 0; v < Vectors; ++v) columns[v] = Ops::load_b(row + v * kLanes);
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         const auto a = Ops::broadcast(task.a + r * Streams + step);
 #pragma GCC unroll 2
-        for (int v = 0; v < kStreamVectors; ++v) {
+        for (int v = 0; v < Vectors; ++v) {
           sum[r][v] = Ops::multiply_add(sum[r][v], a, columns[v]);
         }
       }
@@ -105,7 +117,7 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kStreamVectors; ++v) {
+      for (int v = 0; v < Vectors; ++v) {
         auto* to = sum_begin + r * task.sum_stride + v * kLanes;
         Vec value = Ops::multiply(alpha, sum[r][v]);
         if (task.beta != 0) value = Ops::scale_add(value, beta, Ops::load(to));
@@ -116,9 +128,9 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
 }
 
 // By rows − 1.
-template <class Ops, int Streams, bool Fetches, std::size_t... R>
+template <class Ops, int Streams, int Vectors, bool Fetches, std::size_t... R>
 constexpr auto stream_table(std::index_sequence<R...>) {
-  return std::array{&stream_tiles<Ops, Streams, static_cast<int>(R) + 1, Fetches>...};
+  return std::array{&stream_tiles<Ops, Streams, Vectors, static_cast<int>(R) + 1, Fetches>...};
 }
 
 // As many k of `rows` rows of A as there are streams, in place or packed in panels of MR.
@@ -138,17 +150,16 @@ void gather_rows(const BlockOperand& a, std::int64_t first, std::int64_t rows,
 // Multiplies the columns that fill register tiles, and returns their number.
 template <class Ops, int MR, int NV, int Streams>
 std::int64_t multiply_streams_of(const BlockTask& task) {
-  constexpr std::int64_t kWidth = kStreamVectors * Ops::kLanes;
+  constexpr int kVectors = kStreamVectors<MR, NV, Streams>;
+  constexpr std::int64_t kWidth = kVectors * Ops::kLanes;
   constexpr std::int64_t kPiece =
       kStreamBytes / static_cast<std::int64_t>(sizeof(typename Ops::B)) / kWidth * kWidth;
   constexpr int kRows = kStreamRows<MR, NV, Streams>;
-  // The processor's own prefetching is better left alone where a single row streams by, or many:
-  // m = 1 makes 12.6 GFLOP/s, with lines fetched ahead 10.4, but m = 4 then 26 instead of 29 (Zen
-  // 3). Emerald Rapids, sixteen streams, m = 4: 2.75 ms, and 2.89 with lines fetched ahead.
-  constexpr bool kMayFetch = Streams == kFewStreams && kRows > 1;
-  constexpr auto kPlain = stream_table<Ops, Streams, false>(std::make_index_sequence<kRows>());
-  constexpr auto kFetching =
-      stream_table<Ops, Streams, kMayFetch>(std::make_index_sequence<kRows>());
+  // Emerald Rapids, sixteen streams, m = 4: 2.75 ms, and 2.89 with lines fetched ahead.
+  constexpr bool kMayFetch = Streams == kFewStreams;
+  constexpr auto kRowCounts = std::make_index_sequence<kRows>();
+  constexpr auto kPlain = stream_table<Ops, Streams, kVectors, false>(kRowCounts);
+  constexpr auto kFetching = stream_table<Ops, Streams, kVectors, kMayFetch>(kRowCounts);
   const std::int64_t cols = task.cols / kWidth * kWidth;
   const std::int64_t groups = (task.rows + kRows - 1) / kRows;
   StreamTask<Ops> stream;
@@ -158,17 +169,21 @@ std::int64_t multiply_streams_of(const BlockTask& task) {
   stream.beta = Ops::scalar(task.beta);
   typename Ops::A a[kRows * Streams];
   stream.a = a;
+  const std::int64_t next_rows = Streams * stream.b_row;
   for (std::int64_t col = 0; col < cols; col += kPiece) {
     const std::int64_t count = std::min(kPiece, cols - col) / kWidth;
     stream.b = static_cast<const typename Ops::B*>(task.b.data) + col;
-    // The next piece, or the first of the next rows.
-    stream.b_ahead = col + kPiece < cols ? kPiece : Streams * stream.b_row - col;
+    // A single row is so soon over that the same columns of the next rows are fetched: f32 2.88 ms
+    // with none, 2.3 with those; several rows do better with the next piece: m = 2 2.40 and 2.7
+    // with the next rows, m = 4 2.53 and 2.9 (Zen 4, n = k = 4096).
+    const bool is_last = col + kPiece >= cols;
+    stream.b_ahead = task.rows == 1 ? next_rows : is_last ? next_rows - col : kPiece;
     for (std::int64_t group = 0, row = 0; group < groups; ++group) {
       // Nearly equal numbers of rows.
       const std::int64_t rows = (task.rows - row) / (groups - group);
       gather_rows<Ops, MR, Streams>(task.a, row, rows, a);
       stream.sum = static_cast<typename Ops::Acc*>(task.sum) + row * task.sum_stride + col;
-      const auto& table = group == 0 && task.rows > 1 ? kFetching : kPlain;
+      const auto& table = group == 0 ? kFetching : kPlain;
       table[static_cast<std::size_t>(rows - 1)](stream, count);
       row += rows;
     }
