@@ -224,13 +224,27 @@ struct Step {
   int streams = 0;
 };
 
+// One or two rows of C leave little to do for each element of B, so that streams are faster from
+// where B takes a third of L2. Zen 4, L2 of 1 MB, one thread, 2026-11, microseconds with register
+// tiles and with streams: f32 1×256×256 2.9, 4.2; 300×300 5.1, 5.2; 400×400 9.3, 7.2; 512×512 18.3,
+// 12.3; f64 1×256×256 8.0, 5.8; f32 2×384×384 8.7, 8.1 at best; 2×512×512 18.5, 15.0; 4×512×512
+// 21.8, 26.0; 1×192×2000 28.9, 30.7.
+constexpr std::int64_t kRowsThatStream = 2;
+constexpr std::int64_t kLeastStreamedColumns = 256;
+
+bool streams_near(const Product& product, std::int64_t l2) {
+  return product.block_rows() <= kRowsThatStream && product.block_cols() >= kLeastStreamedColumns &&
+         3 * bytes_of_b(product) > l2;
+}
+
 // Less than a block's depth, or streams, only where a B in place is too large to stay near.
 Step step_of(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
   if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return {depth, 0};
   const std::int64_t l2 = second_level_cache(plan);
-  if (bytes_of_b(product) <= l2 || is_one_piece(product, l2)) return {depth, 0};
   const int streams = streams_of(plan, product);
+  const bool stays = bytes_of_b(product) <= l2 || is_one_piece(product, l2);
+  if (stays && (streams == 0 || !streams_near(product, l2))) return {depth, 0};
   return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product)), streams};
 }
 
@@ -287,6 +301,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const Step step = step_of(launch.plan, product);
   blocking.step = step.depth;
   blocking.streams = step.streams;
+  blocking.b_is_far = lies_in_memory(launch.plan, bytes_of_b(product) * std::ssize(launch.groups));
   if (product.b_in_place && !product.is_dots && !blocking.passes) {
     blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);

@@ -44,6 +44,7 @@ struct Blocking {
   std::int64_t cols = 0;
   std::int64_t step = 0;  // of k, at a time; less than a block's depth only with B in place
   int streams = 0;        // BlockTask's, where `step` is that
+  bool b_is_far = false;  // BlockTask's
   bool keeps_b = false;
   bool fetches_b = false;  // in place, ahead of time
   // B is packed in passing (BlockTask::passing_panel), A and B lie in place.

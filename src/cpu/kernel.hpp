@@ -137,8 +137,9 @@ struct BlockTask {
   // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
   // where there is code for it: fewer instructions, the same bits.
   bool steps_together = false;
-  // kFewStreams or kManyStreams where `depth` is that; 0: B does not come as streams.
+  // kFewStreams or kManyStreams where `depth` is a multiple of that; 0: B does not come as streams.
   int streams = 0;
+  bool b_is_far = false;  // in memory: few streams fetch their lines ahead
   // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing;
   // null: none is. Both operands are in place then, and their rows dense.
   void* passing_panel = nullptr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -110,39 +111,67 @@ TEST_P(Kernels, BitsDoNotDependOnStepsTogether) {
   }
 }
 
+// A product of rows of B in place as so many streams, or by register tiles as many k at a time.
+std::vector<unsigned char> sums_of_groups(const cpu::KernelCode& code, cpu::BlockTask task,
+                                          std::int64_t depth, bool streaming) {
+  const auto bytes = static_cast<std::size_t>(task.rows * task.cols * size_of(code.accumulator));
+  std::vector<unsigned char> sum(bytes, 0x11);
+  const std::int64_t step = streaming ? depth : task.streams;
+  const auto* a = static_cast<const unsigned char*>(task.a.data);
+  const auto* b = static_cast<const unsigned char*>(task.b.data);
+  task.sum = sum.data();
+  task.depth = step;
+  if (!streaming) task.streams = 0;
+  for (std::int64_t k = 0; k < depth; k += step) {
+    task.a.data = a + k * task.a.depth_stride * code.packed_size_a;
+    task.b.data = b + k * task.b.depth_stride * code.packed_size_b;
+    code.multiply(task);
+    task.beta = 1;
+  }
+  return sum;
+}
+
 // Rows of B in place as streams, few as on AMD's processors or many as on Intel's, whichever this
-// one takes: the bits of register tiles, columns beyond the last whole tile included.
+// one takes, near or far: the bits of register tiles, of one group of k also in the columns beyond
+// the last whole tile.
 TEST_P(Kernels, BitsDoNotDependOnStreams) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
   if (code.few_stream_rows == 0) GTEST_SKIP() << "has no streams";
   const std::int64_t cols = 1100;
+  const std::int64_t whole_tiles = 1088;
   const std::int64_t sum_size = size_of(code.accumulator);
   std::mt19937 random(11);
-  std::vector<unsigned char> source(1 << 18);
+  std::vector<unsigned char> source(1 << 19);
   for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
   for (const int streams : {cpu::kFewStreams, kManyStreams}) {
     const bool are_few = streams == cpu::kFewStreams;
     const std::int64_t most = are_few ? code.few_stream_rows : code.many_stream_rows;
     for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(most, 11); ++rows) {
       for (const double beta : {0.0, 1.0}) {
-        std::vector<unsigned char> found[2];
-        for (const bool streaming : {false, true}) {
-          std::vector<unsigned char>& sum = found[streaming];
-          sum.assign(static_cast<std::size_t>(rows * cols * sum_size), 0x11);
+        for (const int groups : {1, 3}) {
+          const std::int64_t depth = groups * streams;
           cpu::BlockTask task;
           task.rows = rows;
           task.cols = cols;
-          task.depth = streams;
-          task.a = {source.data(), true, streams, 1, 0};
+          task.a = {source.data(), true, depth, 1, 0};
           task.b = {source.data(), true, 1, cols, 0};
-          task.sum = sum.data();
           task.sum_stride = cols;
           task.alpha = 0.5;
           task.beta = beta;
-          task.streams = streaming ? streams : 0;
-          code.multiply(task);
+          task.streams = streams;
+          task.b_is_far = rows % 2 == 0;
+          const std::vector<unsigned char> found = sums_of_groups(code, task, depth, true);
+          const std::vector<unsigned char> expected = sums_of_groups(code, task, depth, false);
+          const std::int64_t same = (groups == 1 ? cols : whole_tiles) * sum_size;
+          for (std::int64_t row = 0; row < rows; ++row) {
+            const std::int64_t at = row * cols * sum_size;
+            ASSERT_EQ(std::memcmp(found.data() + at, expected.data() + at,
+                                  static_cast<std::size_t>(same)),
+                      0)
+                << "row " << row << " of " << rows << ", " << groups << " of " << streams
+                << " streams, beta " << beta;
+          }
         }
-        ASSERT_EQ(found[0], found[1]) << rows << " rows, " << streams << " streams, beta " << beta;
       }
     }
   }

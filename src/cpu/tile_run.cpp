@@ -82,6 +82,7 @@ void TileRunner::run(const WorkItem& item) {
 
   BlockTask first;
   first.tile_rows = blocking_.tile_rows;
+  first.b_is_far = blocking_.b_is_far;
   first.sums_are_far = blocking_.sums_are_far;
   first.steps_together = blocking_.steps_together;
   BlockTask next;
@@ -246,16 +247,21 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const Held wanted_b{item.group, tile.col, iteration, 0};
   const bool b_is_held = blocking_.keeps_b && held_b_ == wanted_b;
   const bool is_one_step = depth <= blocking_.step;
-  const bool looks_ahead = depth > 0 && (is_one_step || blocking_.a_in_place) && !product_.is_dots;
+  const int streams = sum != nullptr ? blocking_.streams : 0;
+  const bool looks_ahead =
+      depth > 0 && streams == 0 && (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
   if (depth > 0 && blocking_.passes) task.passing_panel = b_panels_;
   if (depth > 0 && !product_.b_in_place) held_b_ = blocking_.keeps_b ? wanted_b : Held{};
 
-  for (std::int64_t from = 0; from == 0 || from < depth; from += blocking_.step) {
+  for (std::int64_t from = 0; from == 0 || from < depth;
+       from += std::max(task.depth, blocking_.step)) {
     task.depth = std::min(blocking_.step, depth - from);
-    task.streams = sum != nullptr && task.depth == blocking_.streams ? blocking_.streams : 0;
+    task.streams = streams > 0 && depth - from >= streams ? streams : 0;
+    // Whole groups of k at once.
+    if (task.streams > 0) task.depth = (depth - from) / streams * streams;
     if (from > 0) task.beta = 1;
-    const bool finishes_now = finishes && from + blocking_.step >= depth;
+    const bool finishes_now = finishes && from + task.depth >= depth;
     for (std::int64_t row = 0; row < tile.rows; row += blocking_.rows) {
       task.rows = std::min(blocking_.rows, tile.rows - row);
       if (depth > 0) task.a = block_of_a(item, tile, iteration, depth, from, row, task.rows);
