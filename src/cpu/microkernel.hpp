@@ -38,22 +38,14 @@ std::int64_t elements_ahead(const BlockTask& task, std::int64_t col) {
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
 // the panels of A pass by, or the other way round (BlockTask::sums_are_far).
 template <class Ops, int MR, int NV, Reading How>
-void multiply_tiles(BlockTask task, std::int64_t padded_depth) {
+void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   using Acc = typename Ops::Acc;
   constexpr int kWidth = NV * Ops::kLanes;
   constexpr bool kStrided = How == Reading::strided;
-  [[maybe_unused]] Finish rest;
   if constexpr (kStrided && Ops::kGroup == 1) {
     if (task.streams > 0) {
-      const std::int64_t done = multiply_streams<Ops, MR, NV>(task);
-      if (task.finish != nullptr) {
-        finish_block<Acc>(*task.finish, task.sum, task.sum_stride, task.rows, done);
-        rest = sub_block(*task.finish, 0, done);
-        task.finish = &rest;
-      }
-      task.cols -= done;
-      task.b.data = static_cast<const typename Ops::B*>(task.b.data) + done;
-      task.sum = static_cast<Acc*>(task.sum) + done;
+      multiply_streams<Ops, MR, NV>(task);
+      return;
     }
   }
   constexpr bool kInterleaves = kStrided && Ops::kGroup > 1;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/in_place_rule.hpp"
+#include "cpu/finish.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/register_tile.hpp"
 
@@ -70,10 +71,13 @@ struct StreamTask {
   std::int64_t sum_stride;
   typename Ops::Acc alpha;
   typename Ops::Acc beta;
+  typename Ops::Mask mask;  // of a vector at the edge
 };
 
+enum class Streaming { plain, fetching, edge };
+
 // `count` register tiles side by side.
-template <class Ops, int Streams, int Vectors, int Rows, bool Fetches>
+template <class Ops, int Streams, int Vectors, int Rows, Streaming How>
 void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
   using Vec = typename Ops::Vec;
   constexpr int kLanes = Ops::kLanes;
@@ -87,6 +91,7 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
   auto* sum_begin = task.sum;
   const Vec alpha = Ops::set(task.alpha);
   const Vec beta = Ops::set(task.beta);
+  const auto mask = task.mask;
 
 #pragma GCC unroll 1
   for (; count > 0; --count, b += kWidth, sum_begin += kWidth) {
@@ -101,10 +106,16 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
     for (int step = 0; step < Streams; ++step) {
       if (step > 0 && step % 4 == 0) four += 4 * b_row;
       const auto* row = four + (step % 4 == 3 ? b_row3 : step % 4 * b_row);
-      if constexpr (Fetches) __builtin_prefetch(row + b_ahead, 0, 2);
+      if constexpr (How == Streaming::fetching) __builtin_prefetch(row + b_ahead, 0, 2);
       typename Ops::BVec columns[Vectors];
 #pragma GCC unroll 2
-      for (int v = 0; v < Vectors; ++v) columns[v] = Ops::load_b(row + v * kLanes);
+      for (int v = 0; v < Vectors; ++v) {
+        if constexpr (How == Streaming::edge) {
+          columns[v] = Ops::load_b(row + v * kLanes, mask);
+        } else {
+          columns[v] = Ops::load_b(row + v * kLanes);
+        }
+      }
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         const auto a = Ops::broadcast(task.a + r * Streams + step);
@@ -120,17 +131,22 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
       for (int v = 0; v < Vectors; ++v) {
         auto* to = sum_begin + r * task.sum_stride + v * kLanes;
         Vec value = Ops::multiply(alpha, sum[r][v]);
-        if (task.beta != 0) value = Ops::scale_add(value, beta, Ops::load(to));
-        Ops::store(to, value);
+        if constexpr (How == Streaming::edge) {
+          if (task.beta != 0) value = Ops::scale_add(value, beta, Ops::load(to, mask));
+          Ops::store(to, value, mask);
+        } else {
+          if (task.beta != 0) value = Ops::scale_add(value, beta, Ops::load(to));
+          Ops::store(to, value);
+        }
       }
     }
   }
 }
 
 // By rows − 1.
-template <class Ops, int Streams, int Vectors, bool Fetches, std::size_t... R>
+template <class Ops, int Streams, int Vectors, Streaming How, std::size_t... R>
 constexpr auto stream_table(std::index_sequence<R...>) {
-  return std::array{&stream_tiles<Ops, Streams, Vectors, static_cast<int>(R) + 1, Fetches>...};
+  return std::array{&stream_tiles<Ops, Streams, Vectors, static_cast<int>(R) + 1, How>...};
 }
 
 // As many k of `rows` rows of A as there are streams, in place or packed in panels of MR.
@@ -148,66 +164,74 @@ void gather_rows(const BlockOperand& a, std::int64_t k, std::int64_t first, std:
   }
 }
 
-// One group of k, as many as there are streams, for columns that fill register tiles.
+// One group of k, as many as there are streams.
 template <class Ops, int MR, int NV, int Streams>
-void multiply_group(const BlockTask& task, std::int64_t k, std::int64_t cols,
-                    StreamTask<Ops> stream) {
+void multiply_group(const BlockTask& task, std::int64_t k, StreamTask<Ops> stream) {
   constexpr int kVectors = kStreamVectors<MR, NV, Streams>;
   constexpr std::int64_t kWidth = kVectors * Ops::kLanes;
   constexpr std::int64_t kPiece =
       kStreamBytes / static_cast<std::int64_t>(sizeof(typename Ops::B)) / kWidth * kWidth;
   constexpr int kRows = kStreamRows<MR, NV, Streams>;
   // Emerald Rapids, sixteen streams, m = 4: 2.75 ms, and 2.89 with lines fetched ahead.
-  constexpr bool kMayFetch = Streams == kFewStreams;
+  constexpr auto kNearOrFar = Streams == kFewStreams ? Streaming::fetching : Streaming::plain;
   constexpr auto kRowCounts = std::make_index_sequence<kRows>();
-  constexpr auto kPlain = stream_table<Ops, Streams, kVectors, false>(kRowCounts);
-  constexpr auto kFetching = stream_table<Ops, Streams, kVectors, kMayFetch>(kRowCounts);
+  constexpr auto kPlain = stream_table<Ops, Streams, kVectors, Streaming::plain>(kRowCounts);
+  constexpr auto kFetching = stream_table<Ops, Streams, kVectors, kNearOrFar>(kRowCounts);
+  constexpr auto kEdge = stream_table<Ops, Streams, 1, Streaming::edge>(kRowCounts);
+  const std::int64_t whole_cols = task.cols / kWidth * kWidth;
   const std::int64_t groups = (task.rows + kRows - 1) / kRows;
   const std::int64_t next_rows = Streams * stream.b_row;
   typename Ops::A a[kRows * Streams];
   stream.a = a;
-  for (std::int64_t col = 0; col < cols; col += kPiece) {
-    const std::int64_t count = std::min(kPiece, cols - col) / kWidth;
+  for (std::int64_t col = 0; col < task.cols;) {
+    const bool is_edge = col >= whole_cols;
+    const std::int64_t last = is_edge ? task.cols : whole_cols;
+    const std::int64_t cols = std::min(is_edge ? Ops::kLanes : kPiece, last - col);
+    if (is_edge) stream.mask = Ops::mask(static_cast<int>(cols));
     stream.b = static_cast<const typename Ops::B*>(task.b.data) + k * stream.b_row + col;
     // A single row is so soon over that the same columns of the next rows are fetched: f32 2.88 ms
     // with none, 2.3 with those; several rows do better with the next piece: m = 2 2.40 and 2.7
     // with the next rows, m = 4 2.53 and 2.9 (Zen 4, n = k = 4096).
-    const bool is_last = col + kPiece >= cols;
+    const bool is_last = col + cols >= whole_cols;
     stream.b_ahead = task.rows == 1 ? next_rows : is_last ? next_rows - col : kPiece;
     for (std::int64_t group = 0, row = 0; group < groups; ++group) {
       // Nearly equal numbers of rows.
       const std::int64_t rows = (task.rows - row) / (groups - group);
       gather_rows<Ops, MR, Streams>(task.a, k, row, rows, a);
       stream.sum = static_cast<typename Ops::Acc*>(task.sum) + row * task.sum_stride + col;
-      const auto& table = group == 0 && task.b_is_far ? kFetching : kPlain;
-      table[static_cast<std::size_t>(rows - 1)](stream, count);
+      const auto& table = is_edge ? kEdge : group == 0 && task.b_is_far ? kFetching : kPlain;
+      table[static_cast<std::size_t>(rows - 1)](stream, is_edge ? 1 : cols / kWidth);
       row += rows;
     }
+    col += cols;
   }
 }
 
-// Multiplies the columns that fill register tiles, and returns their number.
 template <class Ops, int MR, int NV, int Streams>
-std::int64_t multiply_streams_of(const BlockTask& task) {
-  constexpr std::int64_t kWidth = kStreamVectors<MR, NV, Streams> * Ops::kLanes;
-  const std::int64_t cols = task.cols / kWidth * kWidth;
+void multiply_streams_of(const BlockTask& task) {
   StreamTask<Ops> stream;
   stream.b_row = task.b.depth_stride;
   stream.sum_stride = task.sum_stride;
   stream.alpha = Ops::scalar(task.alpha);
   stream.beta = Ops::scalar(task.beta);
+  stream.mask = Ops::mask(Ops::kLanes);
   for (std::int64_t k = 0; k < task.depth; k += Streams) {
-    multiply_group<Ops, MR, NV, Streams>(task, k, cols, stream);
+    multiply_group<Ops, MR, NV, Streams>(task, k, stream);
     stream.beta = 1;
   }
-  return cols;
 }
 
-// The same.
+// KernelCode::multiply where B comes as streams.
 template <class Ops, int MR, int NV>
-std::int64_t multiply_streams(const BlockTask& task) {
-  return task.streams == kFewStreams ? multiply_streams_of<Ops, MR, NV, kFewStreams>(task)
-                                     : multiply_streams_of<Ops, MR, NV, kManyStreams>(task);
+void multiply_streams(const BlockTask& task) {
+  if (task.streams == kFewStreams) {
+    multiply_streams_of<Ops, MR, NV, kFewStreams>(task);
+  } else {
+    multiply_streams_of<Ops, MR, NV, kManyStreams>(task);
+  }
+  if (task.finish != nullptr) {
+    finish_block<typename Ops::Acc>(*task.finish, task.sum, task.sum_stride, task.rows, task.cols);
+  }
 }
 
 }  // namespace
