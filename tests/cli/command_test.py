@@ -97,6 +97,10 @@ class CommandTest(CommandCase):
             self.assertGreater(one["peak_gflops"], 0)
         record = json.loads(self.tessera("bench 8x8x8:50,9x9x9 --threads 1 --seconds 0.001 --json").stdout)
         self.assertEqual(len(record["results"][0]["groups"]), 51)
+        # B of a product without rows is not read: 32 MB would take a millisecond and more.
+        record = json.loads(self.tessera("bench 1x64x64,0x2000x4000 --cold --threads 1 "
+                                         "--seconds 0.001 --json").stdout)
+        self.assertLess(record["results"][0]["bound_seconds"], 1e-4)
         shown = self.tessera(line + " --kind skinny").stdout
         self.assertIn("1x300x200", shown)
         self.assertNotIn("64x64x64", shown)
