@@ -82,6 +82,7 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
   using Vec = typename Ops::Vec;
   constexpr int kLanes = Ops::kLanes;
   constexpr int kWidth = Vectors * kLanes;
+  constexpr bool kEdge = How == Streaming::edge;
   const auto* b = task.b;
   const std::int64_t b_row = task.b_row;
   // Kept from being three more addresses that move along.
@@ -110,11 +111,7 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
       typename Ops::BVec columns[Vectors];
 #pragma GCC unroll 2
       for (int v = 0; v < Vectors; ++v) {
-        if constexpr (How == Streaming::edge) {
-          columns[v] = Ops::load_b(row + v * kLanes, mask);
-        } else {
-          columns[v] = Ops::load_b(row + v * kLanes);
-        }
+        columns[v] = kEdge ? Ops::load_b(row + v * kLanes, mask) : Ops::load_b(row + v * kLanes);
       }
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
@@ -125,19 +122,18 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
         }
       }
     }
+    if constexpr (kEdge) {
+      store_sums<Ops>(sum, task.alpha, task.beta, mask, sum_begin, task.sum_stride);
+      continue;
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
       for (int v = 0; v < Vectors; ++v) {
         auto* to = sum_begin + r * task.sum_stride + v * kLanes;
         Vec value = Ops::multiply(alpha, sum[r][v]);
-        if constexpr (How == Streaming::edge) {
-          if (task.beta != 0) value = Ops::scale_add(value, beta, Ops::load(to, mask));
-          Ops::store(to, value, mask);
-        } else {
-          if (task.beta != 0) value = Ops::scale_add(value, beta, Ops::load(to));
-          Ops::store(to, value);
-        }
+        if (task.beta != 0) value = Ops::scale_add(value, beta, Ops::load(to));
+        Ops::store(to, value);
       }
     }
   }
