@@ -319,6 +319,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
     blocking.fetched_cols = code.passing_cols;
   }
   blocking.steps_together = has_two_units();
+  blocking.fetches_near = !has_two_units();
   blocking.sums_are_far = writes_far(launch, product, blocking);
   return blocking;
 }

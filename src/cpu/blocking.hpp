@@ -77,6 +77,7 @@ struct Blocking {
   // with A in the multiply-adds 121; in others 178 of 179 each (2026-11). Other shapes, four steps:
   // 8×48 121, 14×32 with A in the multiply-adds 124. AMD's were not measured, nor f64.
   bool steps_together = false;
+  bool fetches_near = false;  // BlockTask's
 };
 
 Blocking blocking_of(const Launch& launch, const Product& product);

@@ -85,6 +85,7 @@ void TileRunner::run(const WorkItem& item) {
   first.b_is_far = blocking_.b_is_far;
   first.sums_are_far = blocking_.sums_are_far;
   first.steps_together = blocking_.steps_together;
+  first.fetches_near = blocking_.fetches_near;
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;
