@@ -189,8 +189,7 @@ bool packs_in_passing(const Plan& plan, const Product& product) {
   const bool are_in_place = product.a_in_place && product.b_in_place && !product.is_dots;
   return are_in_place && code.passing_cols > 0 && product.a.col_stride == 1 &&
          product.b.col_stride == 1 &&
-         suits_passing(second_level_cache(plan), code.mr, code.nr, product.block_rows(),
-                       product.block_cols());
+         suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols());
 }
 
 // Rows of A in place that stay in L2, whose sets repeat every 128 KB, while B's columns pass by: a

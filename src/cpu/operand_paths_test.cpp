@@ -182,6 +182,7 @@ TEST_P(Kernels, PackedInPassing) {
         plan.tile.b_in_place = true;
         plan.tile.mc = k % 2 == 0 ? 8 : 0;
         plan.machine.scratchpad_bytes = kRoomForPassing;
+        plan.machine.l1_bytes = kNearRoomForPassing;
         plan.problem.alpha = is_odd ? 1 : k == 4 ? 0 : 0.5;
         plan.problem.beta = k == 3 ? 0 : 1;
         if (n > 4 * lanes) plan.problem.epilogue = {BiasAxis::column, Activation::relu};

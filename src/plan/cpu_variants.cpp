@@ -5,6 +5,7 @@
 #include "core/in_place_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/passing.hpp"
+#include "plan/passing_pays.hpp"
 #include "plan/whole_rows.hpp"
 
 namespace tessera {
@@ -61,32 +62,6 @@ constexpr std::int64_t kLeastDotBytes = 512;
 // Products up to 64³ are one tile and one pass over k.
 constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
 
-// Packing in passing (cpu/passing.hpp). So deep a panel of 48 columns of f32 fills the nearest
-// cache; twice as deep ones come from L2, and pay where C's sums do not stay in there and are read
-// and written again for every depth, as long as the panel's rows of B lie in few enough pages.
-// Emerald Rapids, one thread, 2026-11, per cent of the peak in f32 with 256 and 512 of k:
-// 1000³ 91.6 and 93.3, 3000×500×1000 89.2 and 90.6, 1000×1500×800 88.9 and 91.5, 512³ 96.0
-// and 96.3, 1000×2000×2000 90.4 and 89.5, 500×3000×3000 89.0 and 88.0; with rows of B a multiple of
-// 4 KB apart 1024³ 91.1 and 89.6, 512×2048×2048 90.4 and 88.2.
-constexpr int kPassingDepth = 256;
-constexpr int kPassingDepthFar = 512;
-constexpr std::int64_t kFarRowBytes = 6 << 10;
-constexpr std::int64_t kCollidingBytes = 4 << 10;
-// Where B is large, many strips have to share the wait for it. Milliseconds in passing and with B
-// in place: 48×4096×4096 13.2 and 12.0, 48×5001×3001 10.7 and 10.7, 64×4096×4096 15.7 and 15.2,
-// 64×5001×3001 13.2 and 15.0, 96×4096×4096 22.2 and 25.1.
-constexpr std::int64_t kLeastRowsOfPassing = 49;
-// Packing beforehand takes time in proportion to 1/m + 1/n of the multiplying, and what lies in
-// huge pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). The same,
-// in passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024 (439) 90.1 and 85.8,
-// 3000×500×1000 (429) 90.6 and 86.8, 1024³ (512) 91.1 and 89.8, 1100³ (550) 89.9 and 90.7, 1200³
-// (600) 91.6 and 90.9, 1000×2000×2000 (667) 90.4 and 89.8, 1500³ (750) 88.6 and 90.0, 2048×2048×512
-// (1024) 89.0 and 90.6, 2000³ (1000) 89.7 and 92.6. Of the product, not of a worker's part: 16
-// threads (Emerald Rapids, others beside, best of some) take 138 and 120 ms for 4096³, 14.4
-// and 14.0 for 2048³, but 17.1 and 23.2 for 512×4096×4096 and 1.58 and 1.49 for 1000³, in the
-// median 2.04 and 2.20. In one pass over k it never does: 2000×2000×128 6.7 and 7.8 ms.
-constexpr std::int64_t kMostOfPassing = 650;
-
 // Tile registers take 128 bytes for every two cycles of a multiplication, of which the second-level
 // cache gives half: a panel of B that is so short stays in the nearest one while A's rows stream
 // past. Between the many short blocks of k the sums have to stay near, too.
@@ -127,7 +102,7 @@ int CpuVariants::packed_block_k(const TileConfig& tile, std::int64_t splits) con
 }
 
 bool CpuVariants::may_pass_here() const {
-  return may_pass(kernel, product) && has_passing(request.machine.scratchpad_bytes, kernel.tile.mr);
+  return may_pass(kernel, product) && has_passing(request.machine, kernel.tile.mr);
 }
 
 // Of C, under a tile.
@@ -141,29 +116,10 @@ std::int64_t CpuVariants::cols_of(const TileConfig& tile) const {
 
 // `packed` is a worker's.
 bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
-  const GemmShape& shape = product.shape;
-  const std::int64_t l2 = request.machine.scratchpad_bytes;
   const std::int64_t rows = rows_of(packed);
-  if (!may_pass(kernel, product) || may_go_short_way(shape)) return false;
-  if (!suits_passing(l2, packed.mr, packed.nr, rows, cols_of(packed))) return false;
-  const bool shares_wait =
-      rows >= kLeastRowsOfPassing || shape.k * shape.n * size_of(kernel.b) <= l2;
-  const bool is_worth_packing =
-      shape.k > deepest(kPassingDepth) && shape.m * shape.n > kMostOfPassing * (shape.m + shape.n);
-  return shares_wait && !is_worth_packing;
-}
-
-// Rather one pass that is a quarter deeper than two.
-int CpuVariants::deepest(int depth) {
-  return depth + depth / 4;
-}
-
-int CpuVariants::passing_depth(const TileConfig& tile) const {
-  const std::int64_t row_bytes = product.shape.n * size_of(kernel.b);
-  const std::int64_t sums = rows_of(tile) * cols_of(tile) * size_of(kernel.b);
-  const bool is_deep = 2 * sums > request.machine.scratchpad_bytes && row_bytes <= kFarRowBytes &&
-                       row_bytes % kCollidingBytes != 0;
-  return is_deep ? kPassingDepthFar : kPassingDepth;
+  return may_pass(kernel, product) && !may_go_short_way(product.shape) &&
+         suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed)) &&
+         passing_pays(product.shape, rows, size_of(kernel.b), request.machine);
 }
 
 // As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
@@ -172,9 +128,11 @@ TileConfig CpuVariants::in_passing(TileConfig tile) const {
   tile.b_in_place = true;
   const std::int64_t rows = product.shape.m;
   tile.block_m = round_up_to(pieces(rows, pieces(rows, tile.block_m)), kPassingRows);
-  const int depth = passing_depth(tile);
-  if (product.shape.k <= deepest(depth)) return tile;
-  const std::int64_t parts = tile.block_k <= deepest(depth) ? 1 : pieces(tile.block_k, depth);
+  const int depth = passing_depth(rows_of(tile), cols_of(tile), product.shape.n, size_of(kernel.b),
+                                  request.machine);
+  if (product.shape.k <= deepest_passing(depth)) return tile;
+  const std::int64_t parts =
+      tile.block_k <= deepest_passing(depth) ? 1 : pieces(tile.block_k, depth);
   tile.block_k =
       std::min<int>(depth, round_up_to(pieces(tile.block_k, parts), 64 / size_of(kernel.a)));
   return tile;

@@ -34,8 +34,6 @@ struct CpuVariants {
   std::int64_t rows_of(const TileConfig& tile) const;
   std::int64_t cols_of(const TileConfig& tile) const;
   bool suits_passing_here(const TileConfig& packed) const;
-  static int deepest(int depth);
-  int passing_depth(const TileConfig& tile) const;
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;
   bool reads_far_rows() const;

@@ -36,7 +36,7 @@ inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
   const FacedProduct product = face(problem, shape, tile.nr);
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
   return may_pass(*kernel, product) &&
-         suits_passing(machine.scratchpad_bytes, tile.mr, tile.nr,
+         suits_passing(machine, tile.mr, tile.nr,
                        std::min<std::int64_t>(facing.block_m, product.shape.m),
                        std::min<std::int64_t>(facing.block_n, product.shape.n));
 }

@@ -1,0 +1,74 @@
+#include "plan/passing_pays.hpp"
+
+namespace tessera {
+namespace {
+
+// So deep a panel of 48 columns of f32 fills the nearest cache; twice as deep ones come from L2,
+// and pay where C's sums do not stay in there and are read and written again for every depth, as
+// long as the panel's rows of B lie in few enough pages. Emerald Rapids, one thread, 2026-11, per
+// cent of the peak in f32 with 256 and 512 of k: 1000³ 91.6 and 93.3, 3000×500×1000 89.2 and 90.6,
+// 1000×1500×800 88.9 and 91.5, 512³ 96.0 and 96.3, 1000×2000×2000 90.4 and 89.5, 500×3000×3000 89.0
+// and 88.0; with rows of B a multiple of 4 KB apart 1024³ 91.1 and 89.6, 512×2048×2048 90.4 and
+// 88.2. Zen 5, one thread, the best of 11 turns with 256, 384 and 512: 128×128×32768 92.9, 92.6,
+// 92.6; 192×192×16384 92.7, 92.4, 92.2; 384×384×3000 94.7, 94.8, 95.1; 128×5001×3001 92.5, 92.6,
+// 92.4.
+constexpr int kDepth = 256;
+constexpr int kDepthFar = 512;
+constexpr std::int64_t kFarRowBytes = 6 << 10;
+constexpr std::int64_t kCollidingBytes = 4 << 10;
+
+// Packing beforehand takes time in proportion to 1/m + 1/n of the multiplying, and what lies in
+// huge pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). Emerald
+// Rapids, one thread, f32, in passing and packed: 256×4096×4096 (241) 89.0 and 77.1, 512×3072×1024
+// (439) 90.1 and 85.8, 3000×500×1000 (429) 90.6 and 86.8, 1024³ (512) 91.1 and 89.8, 1100³ (550)
+// 89.9 and 90.7, 1200³ (600) 91.6 and 90.9, 1000×2000×2000 (667) 90.4 and 89.8, 1500³ (750) 88.6
+// and 90.0, 2048×2048×512 (1024) 89.0 and 90.6, 2000³ (1000) 89.7 and 92.6. Of the product, not of
+// a worker's part: 16 threads (Emerald Rapids, others beside, best of some) take 138 and 120 ms for
+// 4096³, 14.4 and 14.0 for 2048³, but 17.1 and 23.2 for 512×4096×4096 and 1.58 and 1.49 for 1000³,
+// in the median 2.04 and 2.20. In one pass over k it never does: 2000×2000×128 6.7 and 7.8 ms.
+constexpr std::int64_t kMost = 650;
+
+// With less L2 than this B is packed in passing again for every piece of A that takes a quarter of
+// it (cpu/blocking.cpp): twice at most, also where workers have fewer rows each. And where few rows
+// do not share the wait, B has to be narrow. Zen 5, f32, one thread, 2026-11, the time packed or in
+// place over the time in passing, medians of five turns: 64×1000×1000 1.09, 58×270×1459 1.09,
+// 140×1326×779 1.06, 256×4096×4096 1.13, 512×3072×1024 1.05, 200³ 1.07, 512³ 1.00, 470×716×864
+// 1.00, but 768×1000×1000 0.985, 1000³ 0.98, 1500³ 0.965, 1556×350×571 0.97, 1086×59×1472 0.94; f64
+// 96×1000×1000 on two threads 1.01, 256×2048×2048 1.07, 384×384×3000 0.96, 833×129×457 0.965; two
+// threads f32 640³ and 1000³ 0.955. Of few rows 14×124×1355 1.24, 40×100×700 1.14,
+// 40×128×1024 1.08, but 20×384×384 0.91, 24×500×500 0.89, 48×4096×4096 0.86, 24×1000×1000 0.86.
+constexpr std::int64_t kMuchRoom = std::int64_t{2} << 20;
+constexpr std::int64_t kNarrowRowBytes = 1 << 10;
+
+bool has_much_room(const Machine& machine) {
+  return machine.scratchpad_bytes >= kMuchRoom;
+}
+
+bool is_worth_packing(const GemmShape& shape, std::int64_t element, const Machine& machine) {
+  if (shape.k <= deepest_passing(kDepth)) return false;
+  if (has_much_room(machine)) return shape.m * shape.n > kMost * (shape.m + shape.n);
+  return 2 * shape.m * kDepth * element > machine.scratchpad_bytes;
+}
+
+}  // namespace
+
+// Emerald Rapids, milliseconds in passing and with B in place: 48×4096×4096 13.2 and 12.0,
+// 48×5001×3001 10.7 and 10.7, 64×4096×4096 15.7 and 15.2, 64×5001×3001 13.2 and 15.0, 96×4096×4096
+// 22.2 and 25.1.
+bool passing_pays(const GemmShape& shape, std::int64_t rows, std::int64_t element,
+                  const Machine& machine) {
+  const std::int64_t row_bytes = shape.n * element;
+  const bool comes_fast = has_much_room(machine) ? shape.k * row_bytes <= machine.scratchpad_bytes
+                                                 : row_bytes < kNarrowRowBytes;
+  return (rows >= kLeastRowsOfPassing || comes_fast) && !is_worth_packing(shape, element, machine);
+}
+
+int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int64_t element,
+                  const Machine& machine) {
+  const std::int64_t row_bytes = n * element;
+  const bool is_deep = 2 * rows * cols * element > machine.scratchpad_bytes &&
+                       row_bytes <= kFarRowBytes && row_bytes % kCollidingBytes != 0;
+  return is_deep ? kDepthFar : kDepth;
+}
+
+}  // namespace tessera

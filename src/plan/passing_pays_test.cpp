@@ -1,0 +1,48 @@
+#include "plan/passing_pays.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "core/catalogue.hpp"
+#include "plan/passing.hpp"
+#include "tessera/plan.hpp"
+
+namespace tessera {
+namespace {
+
+bool passes(std::string_view machine_name, const GemmShape& shape,
+            ElementType type = ElementType::f32) {
+  const Machine machine = machine_by_name(machine_name);
+  PlanOptions options;
+  options.workers = 1;
+  const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine, options);
+  return packs_in_passing(plan.tile, find_kernel(plan.kernel), plan.problem, shape, machine);
+}
+
+TEST(PassingPays, WhereFewPiecesOfAPackB) {
+  EXPECT_TRUE(passes("zen5", {64, 1000, 1000}));
+  EXPECT_TRUE(passes("zen5", {512, 1024, 1024}));
+  EXPECT_FALSE(passes("zen5", {513, 1024, 1024}));
+  EXPECT_TRUE(passes("zen5", {256, 1024, 1024}, ElementType::f64));
+  EXPECT_FALSE(passes("zen5", {257, 1024, 1024}, ElementType::f64));
+  // One pass over k leaves nothing to read again.
+  EXPECT_TRUE(passes("zen5", {2000, 2000, 128}));
+  // Twice the room.
+  EXPECT_TRUE(passes("sapphire-rapids-avx512", {1000, 1000, 1000}));
+  EXPECT_FALSE(passes("sapphire-rapids-avx512", {2000, 2000, 2000}));
+}
+
+TEST(PassingPays, WhereRowsShareTheWait) {
+  EXPECT_FALSE(passes("zen5", {48, 1000, 1000}));
+  EXPECT_TRUE(passes("zen5", {49, 1000, 1000}));
+  EXPECT_TRUE(passes("zen5", {40, 100, 1000}));
+}
+
+TEST(PassingPays, NotInASmallNearestCache) {
+  EXPECT_FALSE(passes("zen4", {64, 1000, 1000}));
+  EXPECT_FALSE(passes("avx2-laptop", {64, 1000, 1000}));
+}
+
+}  // namespace
+}  // namespace tessera
