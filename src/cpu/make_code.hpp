@@ -109,7 +109,8 @@ struct Code {
     multiply_tiles<Ops, MR, NV, Reading::packed>(task, padded(task.depth));
   }
 
-  // Behind each panel of B: the sums of its columns, times the offset that A was packed with.
+  // Behind each panel of B: the sums of its columns, times the offset that A was packed with,
+  // negative.
   static void sum_columns(const PackSource& source, void* panels) {
     auto* panel = static_cast<unsigned char*>(panels);
     for (std::int64_t first = 0; first < source.along; first += kWidth) {
@@ -133,8 +134,8 @@ struct Code {
       }
       if (group < groups) add(group, 0);
       for (int v = 0; v < NV; ++v) {
-        const auto both = Ops::scale_add(sum[0][v], Ops::set(1), sum[1][v]);
-        Ops::store(sums + v * Ops::kLanes, both);
+        const auto negative = Ops::subtract(Ops::zero(), sum[0][v]);
+        Ops::store(sums + v * Ops::kLanes, Ops::subtract(negative, sum[1][v]));
       }
     }
   }

@@ -177,11 +177,27 @@ void micro(const MicroTask<Ops>& task) {
     return a[r / 4] + (r % 4 == 3 ? a_row3 : r % 4 * a_row);
   };
 
+  // A was packed with an offset to make it unsigned: what that adds lies behind B's panel,
+  // negative, and sums begin with it. Taken off in the end it would be the last thing to wait for:
+  // i8 on a Zen 5, one thread, 2026-11, this block alone: 128³ 4.50 and 4.29 µs, 256³ 34.5
+  // and 33.0, 512³ 271 and 264.
+  Vec begin[Vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < Vectors; ++v) begin[v] = Ops::zero();
+  if constexpr (Ops::kOffsetA && !kInterleaves) {
+    const std::int64_t padded_groups = groups + (task.rest > 0 ? 1 : 0);
+    if (padded_groups > 0) {
+      const auto* offsets =
+          reinterpret_cast<const typename Ops::Acc*>(b + padded_groups * NV * kLanes * kGroup);
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) begin[v] = Ops::load(offsets + v * kLanes);
+    }
+  }
   Vec sum[Rows][Vectors];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::zero();
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = begin[v];
   }
   [[maybe_unused]] Vec offset[Vectors];  // what A's offset (Ops::kOffsetA) adds to each column
 #pragma GCC unroll 4
@@ -315,20 +331,6 @@ void micro(const MicroTask<Ops>& task) {
       }
     }
   }
-  if constexpr (Ops::kOffsetA && !kInterleaves) {
-    // A was packed with an offset to make it unsigned; the sums of B's columns, times that offset,
-    // lie behind its panel.
-    const std::int64_t padded_groups = groups + (task.rest > 0 ? 1 : 0);
-    const auto* offsets =
-        reinterpret_cast<const typename Ops::Acc*>(task.b + padded_groups * NV * kLanes * kGroup);
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-      const Vec packed = padded_groups > 0 ? Ops::load(offsets + v * kLanes) : Ops::zero();
-#pragma GCC unroll 16
-      for (int r = 0; r < Rows; ++r) sum[r][v] = Ops::subtract(sum[r][v], packed);
-    }
-  }
-
   store_sums<Ops>(sum, task.alpha, task.beta, mask, sum_begin, sum_stride);
 }
 
