@@ -124,6 +124,17 @@ std::int64_t bytes_of_b(const Product& product) {
 // 4×4096×4096 2.57 and 2.97.
 constexpr std::int64_t kStripDepthFromMemory = 12;
 
+// From Zen 5 on AMD's processors look so far ahead by themselves that lines had better not be
+// fetched for a single row of A. GB/s of B, n = k = 4096, f32, fetched and not, m = 1 42 and 46, 3
+// 32 and 29, 4 33 and 28; two rows of A are level on one thread, and on two take 4 % longer
+// (2026-11). A Zen 4 needs it (streams.hpp).
+constexpr int kFamilyOfZen5 = 0x1a;
+
+bool runs_ahead(std::int64_t rows) {
+  static const bool looks_far = is_amd() && processor_family() >= kFamilyOfZen5;
+  return looks_far && rows == 1;
+}
+
 int streams_of(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   const std::int64_t rows = product.block_rows();
@@ -301,7 +312,8 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const Step step = step_of(launch.plan, product);
   blocking.step = step.depth;
   blocking.streams = step.streams;
-  blocking.b_is_far = lies_in_memory(launch.plan, bytes_of_b(product) * std::ssize(launch.groups));
+  blocking.b_is_far = !runs_ahead(rows) &&
+                      lies_in_memory(launch.plan, bytes_of_b(product) * std::ssize(launch.groups));
   if (product.b_in_place && !product.is_dots && !blocking.passes) {
     blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);

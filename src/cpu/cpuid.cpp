@@ -79,12 +79,17 @@ bool is_amd() {
   return cpuid(0).ebx == 0x68747541;
 }  // "Auth…enticAMD"
 
+int processor_family() {
+  const std::uint32_t signature = cpuid(1).eax;
+  return static_cast<int>(((signature >> 8) & 0xf) + ((signature >> 20) & 0xff));
+}
+
 Pipes multiply_add_pipes() {
   const bool amd = is_amd();
-  const std::uint32_t signature = cpuid(1).eax;
-  const std::uint32_t family = ((signature >> 8) & 0xf) + ((signature >> 20) & 0xff);
+  const int family = processor_family();
   const std::string_view architecture = host_architecture();
   if (architecture == "scalar") return {128, 2};
+  const std::uint32_t signature = cpuid(1).eax;
   const std::uint32_t model = ((signature >> 4) & 0xf) | ((signature >> 12) & 0xf0);
   // Zen 1 has AVX2 in halves of 128 bits.
   if (architecture == "avx2") return {256, amd && family == 0x17 && model < 0x30 ? 1 : 2};

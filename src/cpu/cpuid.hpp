@@ -11,6 +11,9 @@ std::string_view host_architecture();
 
 bool is_amd();
 
+// As CPUID counts: AMD's Zen 1 and 2 are 0x17, Zen 3 and 4 0x19, Zen 5 is 0x1a.
+int processor_family();
+
 // How wide the widest vectors above are, and how many of their multiply-adds start in a cycle: one
 // where they take two passes through units of half the width, as on Zen 4 (and Zen 1), two
 // elsewhere.
