@@ -126,7 +126,7 @@ constexpr std::int64_t kStripDepthFromMemory = 12;
 
 // From Zen 5 on AMD's processors look so far ahead by themselves that lines had better not be
 // fetched for a single row of A. GB/s of B, n = k = 4096, f32, fetched and not, m = 1 42 and 46, 3
-// 32 and 29, 4 33 and 28; two rows of A are level on one thread, and on two take 4 % longer
+// 32 and 29, 4 33 and 28; two rows of A are level on one thread, and on two take 2 to 9 % longer
 // (2026-11). A Zen 4 needs it (streams.hpp).
 constexpr int kFamilyOfZen5 = 0x1a;
 

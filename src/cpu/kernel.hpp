@@ -108,6 +108,14 @@ namespace {
   return run;
 }
 
+// `Locality`: __builtin_prefetch's, 3 for the nearest cache and 2 for the second.
+template <int Locality>
+[[gnu::always_inline]] inline void fetch_line(LineRun& run, LookAhead& ahead, const void* near) {
+  __builtin_prefetch(run.next, 0, Locality);
+  run.next += run.step;
+  if (--run.left <= 0) run = next_run(ahead, near);
+}
+
 }  // namespace
 
 // A short k: so many groups of it (KernelCode::depth_step) at most. With a longer one a register

@@ -138,12 +138,10 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
 #pragma GCC unroll 1
     for (std::int64_t line = 0; line < lines; ++line) {
       if (task.fetches_near) {
-        __builtin_prefetch(far.next, 0, 3);
+        fetch_line<3>(far, *task.ahead, task.b_panel);
       } else {
-        __builtin_prefetch(far.next, 0, 2);
+        fetch_line<2>(far, *task.ahead, task.b_panel);
       }
-      far.next += far.step;
-      if (--far.left <= 0) far = next_run(*task.ahead, task.b_panel);
     }
     if (group >= first_fetch) {
 #pragma GCC unroll 3

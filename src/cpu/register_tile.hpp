@@ -278,11 +278,7 @@ void micro(const MicroTask<Ops>& task) {
     }
 #pragma GCC unroll 1
     for (; group < until; ++group, b += b_step) {
-      if constexpr (Rows > kFewRows) {
-        __builtin_prefetch(far.next, 0, 2);
-        far.next += far.step;
-        if (--far.left <= 0) far = next_run(*task.ahead, task.a);
-      }
+      if constexpr (Rows > kFewRows) fetch_line<2>(far, *task.ahead, task.a);
       if constexpr (kInterleaves) {
 #pragma GCC unroll 4
         for (int row = 0; row < kGroup; ++row) {

@@ -64,7 +64,7 @@ constexpr std::int64_t kStreamBytes = 2048;
 // Elements of A that stay in registers, of which there are 32 with the widest vectors and 16 with
 // others. The fewer instructions a line of B takes, the farther ahead the processor looks: Zen 5,
 // f32, one thread, 2026-11, GB/s of B with elements loaded for each vector, rows of B in pieces,
-// and alpha and beta looked up each time, and now: 1×4096×4096 34 and 46, 1×1000×1000 69 and 96,
+// and beta looked up each time, and now: 1×4096×4096 34 and 46, 1×1000×1000 69 and 96,
 // 1×512×512 115 and 123, 2×512×512 101 and 118, 4×1000×1000 47 and 60; a plain read makes 55, 119
 // and 158.
 template <class Ops>
@@ -110,6 +110,10 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows * Streams; ++i) held[i] = Ops::broadcast(task.a + i);
   }
+  const auto element_of_a = [&](int at) __attribute__((always_inline)) {
+    if constexpr (kHoldsA) return held[at];
+    return Ops::broadcast(task.a + at);
+  };
 
 #pragma GCC unroll 1
   for (; count > 0; --count, b += kWidth, sum_begin += kWidth) {
@@ -132,8 +136,7 @@ void stream_tiles(const StreamTask<Ops>& task, std::int64_t count) {
       }
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
-        const int at = r * Streams + step;
-        const auto a = kHoldsA ? held[kHoldsA ? at : 0] : Ops::broadcast(task.a + at);
+        const auto a = element_of_a(r * Streams + step);
 #pragma GCC unroll 2
         for (int v = 0; v < Vectors; ++v) {
           sum[r][v] = Ops::multiply_add(sum[r][v], a, columns[v]);
@@ -195,13 +198,13 @@ void multiply_group(const BlockTask& task, std::int64_t k, StreamTask<Ops> strea
   const std::int64_t whole_cols = task.cols / kWidth * kWidth;
   const std::int64_t groups = (task.rows + kRows - 1) / kRows;
   const std::int64_t next_rows = Streams * stream.b_row;
+  // One group of rows does not come back for B.
+  const bool in_pieces = groups > 1 || (task.b_is_far && task.rows > 1);
   typename Ops::A a[kRows * Streams];
   stream.a = a;
   for (std::int64_t col = 0; col < task.cols;) {
     const bool is_edge = col >= whole_cols;
     const std::int64_t last = is_edge ? task.cols : whole_cols;
-    // One group of rows does not come back for B.
-    const bool in_pieces = groups > 1 || (task.b_is_far && task.rows > 1);
     const std::int64_t piece = is_edge ? Ops::kLanes : in_pieces ? kPiece : last;
     const std::int64_t cols = std::min(piece, last - col);
     if (is_edge) stream.mask = Ops::mask(static_cast<int>(cols));
