@@ -48,7 +48,7 @@ constexpr std::int64_t kDepthOfWholeRows = 2048;
 // as many additions for each row of B. Emerald Rapids, f32, n = k = 4096, 2026-11, with rows
 // divided over with k divided, two workers 1.07 with m = 1 and 1.07 with 16, four 1.5 with 4, 1.2
 // with 8 and 0.94 with 16, sixteen 1.0 with 1, 0.87 with 8, 0.8 with 16 (the last two hosts busy).
-constexpr std::int64_t kAdditionsPerRowCut = 150;
+constexpr double kAdditionsPerRowCut = 150;
 
 // Rows of C that are multiplied as dot products where A and B lie along k, and how much of k at a
 // time: deeper, and rows of A leave the nearest cache; and the least k that is worth adding up
@@ -206,9 +206,10 @@ bool CpuVariants::reads_far_rows() const {
 // which predictions of products that wait for memory leave out).
 bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
   const GemmShape& shape = product.shape;
+  const double additions = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   return is_one_product() && workers > 1 && reads_far_rows() &&
          tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2) &&
-         shape.m * shape.n * workers * workers <= kAdditionsPerRowCut * shape.k &&
+         additions * workers * workers <= kAdditionsPerRowCut * static_cast<double>(shape.k) &&
          shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
 }
 

@@ -26,7 +26,7 @@ constexpr std::int64_t kCollidingBytes = 4 << 10;
 // a worker's part: 16 threads (Emerald Rapids, others beside, best of some) take 138 and 120 ms for
 // 4096³, 14.4 and 14.0 for 2048³, but 17.1 and 23.2 for 512×4096×4096 and 1.58 and 1.49 for 1000³,
 // in the median 2.04 and 2.20. In one pass over k it never does: 2000×2000×128 6.7 and 7.8 ms.
-constexpr std::int64_t kMost = 650;
+constexpr double kMost = 650;
 
 // With less L2 than this B is packed in passing again for every piece of A that takes a quarter of
 // it (cpu/blocking.cpp): twice at most, also where workers have fewer rows each. And where few rows
@@ -45,8 +45,9 @@ bool has_much_room(const Machine& machine) {
 }
 
 bool is_worth_packing(const GemmShape& shape, std::int64_t element, const Machine& machine) {
+  const double area = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   if (shape.k <= deepest_passing(kDepth)) return false;
-  if (has_much_room(machine)) return shape.m * shape.n > kMost * (shape.m + shape.n);
+  if (has_much_room(machine)) return area > kMost * static_cast<double>(shape.m + shape.n);
   return 2 * shape.m * kDepth * element > machine.scratchpad_bytes;
 }
 
@@ -58,8 +59,10 @@ bool is_worth_packing(const GemmShape& shape, std::int64_t element, const Machin
 bool passing_pays(const GemmShape& shape, std::int64_t rows, std::int64_t element,
                   const Machine& machine) {
   const std::int64_t row_bytes = shape.n * element;
-  const bool comes_fast = has_much_room(machine) ? shape.k * row_bytes <= machine.scratchpad_bytes
-                                                 : row_bytes < kNarrowRowBytes;
+  const double b_bytes = static_cast<double>(shape.k) * static_cast<double>(row_bytes);
+  const bool comes_fast = has_much_room(machine)
+                              ? b_bytes <= static_cast<double>(machine.scratchpad_bytes)
+                              : row_bytes < kNarrowRowBytes;
   return (rows >= kLeastRowsOfPassing || comes_fast) && !is_worth_packing(shape, element, machine);
 }
 

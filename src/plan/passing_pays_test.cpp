@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/catalogue.hpp"
+#include "core/validate.hpp"
 #include "plan/passing.hpp"
 #include "tessera/plan.hpp"
 
@@ -31,6 +32,11 @@ TEST(PassingPays, WhereFewPiecesOfAPackB) {
   // Twice the room.
   EXPECT_TRUE(passes("sapphire-rapids-avx512", {1000, 1000, 1000}));
   EXPECT_FALSE(passes("sapphire-rapids-avx512", {2000, 2000, 2000}));
+  // More bytes of B, and more elements of C, than an integer holds.
+  const GemmShape largest = {kLargestSize, kLargestSize, kLargestSize};
+  EXPECT_FALSE(passing_pays(largest, 48, 8, machine_by_name("sapphire-rapids-avx512")));
+  EXPECT_FALSE(passing_pays(largest, 1000, 8, machine_by_name("sapphire-rapids-avx512")));
+  EXPECT_FALSE(passing_pays(largest, 1000, 8, machine_by_name("zen5")));
 }
 
 TEST(PassingPays, WhereRowsShareTheWait) {

@@ -65,6 +65,35 @@ RC_GTEST_PROP(PlannerProperty, AnySizeIsPlannedOrRefused, ()) {
   }
 }
 
+void expect_planned_or_refused(const GemmShape& shape, ElementType type, const Machine& machine) {
+  try {
+    const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine, {});
+    EXPECT_TRUE(std::isfinite(plan.cost.seconds) && plan.cost.seconds >= 0);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+  }
+}
+
+// Every corner of what may be asked for, where a product of two sizes no longer fits an integer.
+TEST(PlannerProperty, TheLargestSizesArePlannedOrRefused) {
+  const std::vector<std::int64_t> sizes = {1, 16, std::int64_t{1} << 20, kLargestSize};
+  std::vector<GemmShape> shapes;
+  for (const std::int64_t m : sizes) {
+    for (const std::int64_t n : sizes) {
+      for (const std::int64_t k : sizes) shapes.push_back({m, n, k});
+    }
+  }
+  for (const std::string& name : machine_names()) {
+    const Machine machine = machine_by_name(name);
+    for (const GemmShape& shape : shapes) {
+      expect_planned_or_refused(shape, ElementType::bf16, machine);
+      expect_planned_or_refused(shape, ElementType::f32, machine);
+      expect_planned_or_refused(shape, ElementType::f64, machine);
+      expect_planned_or_refused(shape, ElementType::i8, machine);
+    }
+  }
+}
+
 RC_GTEST_PROP(PlannerProperty, AnyPlanIsSound, ()) {
   const auto [problem, machine] = any_problem();
   PlanOptions options;
