@@ -88,8 +88,10 @@ struct Code {
         return;
       }
     }
-    if constexpr (kInterleaves && kKeepsRows) {
-      if (task.a.in_place && !task.b.in_place) {
+    // A packed B has nothing to fetch along its rows. Zen 5, one thread, 2026-11, 1000³, 1024³ and
+    // 2048³: f32 0.6 to 0.9 % less time than strided, f64 0.9 to 1.3 %.
+    if constexpr (kKeepsRows) {
+      if (task.a.in_place && task.a.depth_stride == 1 && !task.b.in_place) {
         multiply_tiles<Ops, MR, NV, Reading::rows_of_a>(task, task.depth);
         return;
       }

@@ -74,7 +74,7 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   const auto* a_begin = static_cast<const unsigned char*>(task.a.data);
   const auto* b_begin = static_cast<const unsigned char*>(task.b.data);
   std::int64_t tile_rows = task.tile_rows > 0 && task.tile_rows < MR ? task.tile_rows : MR;
-  if constexpr (kStrided) {
+  if constexpr (Ops::kGroup == 1 && (kStrided || How == Reading::rows_of_a)) {
     // Nearly equal strips: one of four rows waits for B. Zen 5, f32, 2026-11: 64×4096×4096 11.97
     // and 11.54 ms, on two threads 6.52 and 5.94.
     if (task.a.in_place && task.rows > tile_rows) {
