@@ -10,6 +10,9 @@ namespace tessera {
 constexpr int kManyStreams = 16;
 constexpr std::int64_t kRowsOfManyStreams = 8;
 
+// So few rows of C walk a B in place by wide tiles (cpu/wide_tiles.hpp), all of k at a time.
+constexpr std::int64_t kMostRowsOfWideTiles = 8;
+
 // Whether two blocks of B of so many bytes leave room in the second-level cache; where such a block
 // is most of B's rows it comes in one piece of memory.
 inline bool leave_room(double block_bytes, std::int64_t scratchpad_bytes) {

@@ -130,9 +130,44 @@ constexpr std::int64_t kStripDepthFromMemory = 12;
 // (2026-11). A Zen 4 needs it (streams.hpp).
 constexpr int kFamilyOfZen5 = 0x1a;
 
+bool looks_far() {
+  static const bool is_so = is_amd() && processor_family() >= kFamilyOfZen5;
+  return is_so;
+}
+
 bool runs_ahead(std::int64_t rows) {
-  static const bool looks_far = is_amd() && processor_family() >= kFamilyOfZen5;
-  return looks_far && rows == 1;
+  return looks_far() && rows == 1;
+}
+
+// How many rows of B few rows of C fetch ahead where they walk it by wide tiles; 0: they do not,
+// and streams or register tiles are better. That is so where rows of B collide in the nearest
+// cache, so that few can be fetched: with short registers, with one or two rows of C, and from
+// memory, for which many lines have to be under way. Zen 5, one thread, 2026-11, the time before
+// over the time by wide tiles: f32 n = k = 1024, m = 1 0.84, 2 0.97, 3 1.16, 8 1.60; n = 11008, k =
+// 4096 1 0.93, 4 1.19, 6 1.38, 7 0.98, 8 0.95; n = k = 4096, m = 2 0.96, 4 0.76, 8 0.55; AVX2 n = k
+// = 1024, m = 4 0.72. A Zen 4 has not been measured, and reads from memory as before. On Intel's
+// they are for what stays in L2: Emerald Rapids, f32 n = k = 512 1.04, 1.46, 1.68, 1.54 with m = 1
+// to 4, 1.39 with 8, n = k = 1000 1.11, 1.12, 1.12, 1.04 and 0.77, n = k = 4096, m = 6 0.54.
+constexpr int kMostRowsAhead = 64;
+constexpr int kRowsAheadFromCaches = 16;
+constexpr int kRowsAheadOfColliding = 4;
+constexpr std::int64_t kRowsThatStream = 2;
+
+int wide_rows_ahead(const Plan& plan, const Product& product) {
+  const std::int64_t rows = product.block_rows();
+  const bool stays = bytes_of_b(product) <= second_level_cache(plan);
+  if (rows > product.code->wide_rows || (has_two_units() && !stays)) return 0;
+  constexpr int kWays = 8;
+  int ahead = kMostRowsAhead;
+  while (ahead > kRowsAheadOfColliding && !rows_keep_apart(product.b, 2 * ahead, kWays)) ahead /= 2;
+  const bool collide = ahead == kRowsAheadOfColliding;
+  const bool is_narrow = product.code->mr < kMostRowsOfWideTiles;
+  if (lies_in_memory(plan, bytes_of_b(product) * std::ssize(plan.problem.groups))) {
+    const std::int64_t enough = rows == 1 ? kMostRowsAhead : (5 * rows + 1) / 2;
+    return looks_far() && !is_narrow && !collide && ahead >= enough ? ahead : 0;
+  }
+  if (collide && (is_narrow || (rows <= kRowsThatStream && !stays))) return 0;
+  return std::min(ahead, kRowsAheadFromCaches);
 }
 
 int streams_of(const Plan& plan, const Product& product) {
@@ -228,19 +263,12 @@ bool writes_far(const Launch& launch, const Product& product, const Blocking& bl
          2 * cols * depth * code.packed_size_b <= second_level_cache(launch.plan);
 }
 
-// So much of k at a time, and in how many streams B comes; 0: in none.
-struct Step {
-  std::int64_t depth = 0;
-  int streams = 0;
-};
-
 // One or two rows of C leave little to do for each element of B, so that streams are faster from
 // where B takes a third of L2. Zen 4, L2 of 1 MB, one thread, 2026-11, microseconds with register
 // tiles and with streams: f32 1×256×256 2.9, 4.2; 300×300 5.1, 5.2; 400×400 9.3, 7.2; 512×512 18.3,
 // 12.3; f64 1×256×256 8.0, 5.8; f32 2×384×384 8.7, 8.1 at best; 2×512×512 18.5, 15.0; 4×512×512
 // 21.8, 26.0; 1×192×2000 28.9, 30.7. Emerald Rapids, 2 MB, f32 1×512×512 18.9, 12.7; 700×700
 // 64, 41.
-constexpr std::int64_t kRowsThatStream = 2;
 constexpr std::int64_t kLeastStreamedColumns = 256;
 
 bool streams_near(const Product& product, std::int64_t l2) {
@@ -248,21 +276,19 @@ bool streams_near(const Product& product, std::int64_t l2) {
          3 * bytes_of_b(product) > l2;
 }
 
-// Less than a block's depth, or streams, only where a B in place is too large to stay near.
+}  // namespace
+
 Step step_of(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
-  if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return {depth, 0};
+  if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return {depth};
+  if (const int rows_ahead = wide_rows_ahead(plan, product); rows_ahead > 0) {
+    return {depth, 0, rows_ahead};
+  }
   const std::int64_t l2 = second_level_cache(plan);
   const int streams = streams_of(plan, product);
   const bool stays = bytes_of_b(product) <= l2 || is_one_piece(product, l2);
-  if (stays && (streams == 0 || !streams_near(product, l2))) return {depth, 0};
+  if (stays && (streams == 0 || !streams_near(product, l2))) return {depth};
   return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product)), streams};
-}
-
-}  // namespace
-
-std::int64_t depth_at_a_time(const Plan& plan, const Product& product) {
-  return step_of(plan, product).depth;
 }
 
 // Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536
@@ -298,8 +324,12 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   const std::int64_t pieces = (rows + blocking.rows - 1) / blocking.rows;
   blocking.rows = round_up((rows + pieces - 1) / std::max<std::int64_t>(1, pieces), strip);
 
+  const Step step = step_of(launch.plan, product);
+  blocking.step = step.depth;
+  blocking.streams = step.streams;
+  blocking.rows_ahead = step.rows_ahead;
   blocking.tile_rows = rows_in_place(product);
-  blocking.a_in_place = blocking.tile_rows > 0;
+  blocking.a_in_place = blocking.tile_rows > 0 || blocking.rows_ahead > 0;
   if (!blocking.a_in_place && keeps_rows_of_a(product)) {
     const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
     blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
@@ -309,9 +339,6 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
                             product.block_cols() * depth * code.packed_size_b >= kPanelsTooFar * l2;
   const std::int64_t chunk = kChunkBytesOfB / (depth * code.packed_size_b) / code.nr * code.nr;
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
-  const Step step = step_of(launch.plan, product);
-  blocking.step = step.depth;
-  blocking.streams = step.streams;
   blocking.b_is_far = !runs_ahead(rows) &&
                       lies_in_memory(launch.plan, bytes_of_b(product) * std::ssize(launch.groups));
   if (product.b_in_place && !product.is_dots && !blocking.passes) {

@@ -45,6 +45,7 @@ struct Blocking {
   std::int64_t step = 0;  // of k, at a time; less than a block's depth only with B in place
   int streams = 0;        // BlockTask's, where `step` is that
   bool b_is_far = false;  // BlockTask's
+  int rows_ahead = 0;     // BlockTask's
   bool keeps_b = false;
   bool fetches_b = false;  // in place, ahead of time
   // B is packed in passing (BlockTask::passing_panel), A and B lie in place.
@@ -82,9 +83,15 @@ struct Blocking {
 
 Blocking blocking_of(const Launch& launch, const Product& product);
 
-// So much of k is multiplied before the sums go to memory; less than a block's depth only where a
-// large B streams by in place. The bits of C depend on it.
-std::int64_t depth_at_a_time(const Plan& plan, const Product& product);
+// How a block is walked along k.
+struct Step {
+  // So much of it is multiplied before the sums go to memory; less than a block's depth only where
+  // a large B streams by in place. The bits of C depend on it.
+  std::int64_t depth = 0;
+  int streams = 0;     // BlockTask's
+  int rows_ahead = 0;  // BlockTask's
+};
+Step step_of(const Plan& plan, const Product& product);
 
 // Rows of A that register tiles take at a time where they lie; 0 where A is packed or copied.
 int rows_in_place(const Product& product);

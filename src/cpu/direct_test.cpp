@@ -181,8 +181,9 @@ TEST(Direct, LeavesWhatItCannot) {
   EXPECT_TRUE(goes(with_wide_b));
   with_wide_b.tile.b_in_place = false;
   EXPECT_FALSE(goes(with_wide_b));
-  // A large B streams by, and the sums go to memory on the way.
-  Plan with_far_b = plan_for(ElementType::f32, {{1, 10000, 200}}, 1, 0);
+  // A large B whose rows do not keep apart streams by, and the sums go to memory on the way.
+  Plan with_far_b = plan_for(ElementType::f32, {{1, 8192, 200}}, 1, 0);
+  with_far_b.machine.cache_bytes = 1 << 20;
   with_far_b.machine.scratchpad_bytes = 1 << 20;
   EXPECT_FALSE(goes(with_far_b));
   Plan with_activation = plan_for(ElementType::f32, {{40, 40, 40}}, 1, 0);

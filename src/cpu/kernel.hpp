@@ -154,6 +154,9 @@ struct BlockTask {
   // kFewStreams or kManyStreams where `depth` is a multiple of that; 0: B does not come as streams.
   int streams = 0;
   bool b_is_far = false;  // in memory: few streams fetch their lines ahead
+  // Rows of a B in place that few rows of A, in place too, fetch ahead where they walk it by wide
+  // tiles (wide_tiles.hpp), with a `sum`; 0: they do not.
+  int rows_ahead = 0;
   // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing;
   // null: none is. Both operands are in place then, and their rows dense.
   void* passing_panel = nullptr;
@@ -185,6 +188,7 @@ struct KernelCode {
   // Up to so many rows of A multiply a large B in place as few streams, and as many; 0: none do.
   std::int64_t few_stream_rows = 0;
   std::int64_t many_stream_rows = 0;
+  std::int64_t wide_rows = 0;  // and by wide tiles
   ElementType accumulator = ElementType::f32;
   // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.
   const KernelCode* turned = nullptr;

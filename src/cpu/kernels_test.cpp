@@ -166,6 +166,44 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
   }
 }
 
+// A B in place by wide tiles: the bits of register tiles, with every number of rows and of vectors,
+// whole and not, A in rows or columns, fewer steps of k than are fetched ahead, and nothing written
+// beyond the columns.
+TEST_P(Kernels, BitsDoNotDependOnWideTiles) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.wide_rows == 0) GTEST_SKIP() << "has no wide tiles";
+  const int lanes = code.nr / 2;
+  const std::int64_t sum_size = size_of(code.accumulator);
+  std::mt19937 random(13);
+  std::vector<unsigned char> source(1 << 18);
+  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  for (std::int64_t rows = 1; rows <= code.wide_rows; ++rows) {
+    for (std::int64_t cols = 1; cols <= 18 * lanes; cols += cols < 9 * lanes ? lanes / 2 : 67) {
+      for (const std::int64_t depth : {1, 5, 40}) {
+        std::vector<unsigned char> found[2];
+        for (const int rows_ahead : {0, 16}) {
+          std::vector<unsigned char>& sum = found[rows_ahead > 0];
+          sum.assign(static_cast<std::size_t>(rows * (cols + 3) * sum_size), 0x11);
+          cpu::BlockTask task;
+          task.rows = rows;
+          task.cols = cols;
+          task.depth = depth;
+          task.a = {source.data(), true, cols % 2 == 0 ? depth : 1, cols % 2 == 0 ? 1 : rows, 0};
+          task.b = {source.data(), true, 1, cols + 5, 0};
+          task.sum = sum.data();
+          task.sum_stride = cols + 3;
+          task.alpha = depth == 5 ? 1 : 0.5;
+          task.beta = depth == 40 ? 0 : 2;
+          task.rows_ahead = rows_ahead;
+          code.multiply(task);
+        }
+        ASSERT_EQ(found[0], found[1]) << rows << "×" << cols << "×" << depth;
+        ASSERT_NE(found[1], std::vector<unsigned char>(found[1].size(), 0x11));
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, EdgesOfTilesInEverySchedule) {
   std::uint64_t seed = 1000;
   for (const Schedule& schedule : kSchedules) {

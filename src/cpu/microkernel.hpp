@@ -12,6 +12,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/register_tile.hpp"
 #include "cpu/streams.hpp"
+#include "cpu/wide_tiles.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -45,6 +46,10 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   if constexpr (kStrided && Ops::kGroup == 1) {
     if (task.streams > 0) {
       multiply_streams<Ops, MR, NV>(task);
+      return;
+    }
+    if (task.rows_ahead > 0) {
+      multiply_wide<Ops>(task);
       return;
     }
   }

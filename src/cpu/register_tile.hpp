@@ -109,7 +109,7 @@ template <class Ops, int Rows, int Vectors>
     const auto factor = Ops::set(alpha);
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply(factor, sum[r][v]);
     }
   }
@@ -118,7 +118,7 @@ template <class Ops, int Rows, int Vectors>
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r, c += stride) {
     asm("" : "+r"(c));  // all rows' addresses at once would not fit the registers
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
       auto* to = c + v * Ops::kLanes;
       if (v < Vectors - 1) {

@@ -1,7 +1,7 @@
 // A large B in place for few rows of C: rows of B side by side, as long streams, against a few rows
 // of A. Register tiles this shallow are over before register_tile.hpp has set one up; here a loop
-// over columns is all there is, and what C's other rows need of B is still near. A single row of C
-// comes this way with every instruction set.
+// over columns is all there is, and what C's other rows need of B is still near. On AMD's
+// processors so come those that wide_tiles.hpp does not suit.
 //
 // Internal linkage throughout; see pack.hpp.
 #pragma once

@@ -249,8 +249,9 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const bool b_is_held = blocking_.keeps_b && held_b_ == wanted_b;
   const bool is_one_step = depth <= blocking_.step;
   const int streams = sum != nullptr ? blocking_.streams : 0;
-  const bool looks_ahead =
-      depth > 0 && streams == 0 && (is_one_step || blocking_.a_in_place) && !product_.is_dots;
+  task.rows_ahead = sum != nullptr ? blocking_.rows_ahead : 0;
+  const bool looks_ahead = depth > 0 && streams == 0 && task.rows_ahead == 0 &&
+                           (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
   if (depth > 0 && blocking_.passes) task.passing_panel = b_panels_;
   if (depth > 0 && !product_.b_in_place) held_b_ = blocking_.keeps_b ? wanted_b : Held{};

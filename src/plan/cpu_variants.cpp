@@ -219,6 +219,22 @@ int CpuVariants::whole_row_block_k(int splits) const {
   return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kManyStreams);
 }
 
+// As the backend does (cpu/blocking.cpp) with rows as far apart as they are long: from memory those
+// that lie whole pages apart come otherwise, and less deep.
+bool CpuVariants::walks_wide_tiles() const {
+  const GemmShape& shape = product.shape;
+  double elements = 0;
+  for (const ShapeRun& run : request.runs) {
+    const std::int64_t cols = product.is_turned ? run.shape.m : run.shape.n;
+    elements += static_cast<double>(run.count) * static_cast<double>(cols) *
+                static_cast<double>(run.shape.k);
+  }
+  const bool collide = shape.n % (kPageBytes / size_of(kernel.b)) == 0;
+  const bool is_far =
+      3 * elements * size_of(kernel.b) >= static_cast<double>(request.machine.cache_bytes);
+  return kernel.reads_in_place && shape.m <= kMostRowsOfWideTiles && !(collide && is_far);
+}
+
 std::int64_t CpuVariants::widest_block() const {
   const std::int64_t rows = product.shape.m;
   if (rows >= kLeastRowsOfPassing || !may_read_whole_rows()) {
@@ -242,12 +258,12 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
   const bool is_one_piece = leave_room(static_cast<double>(most * shape.n * size_of(kernel.b)),
                                        request.machine.scratchpad_bytes);
   const bool is_long = may_read_whole_rows() && !is_one_block && !is_one_piece;
-  if (is_long) {
+  const std::int64_t page = kPageBytes / size_of(kernel.b);
+  if (is_long || walks_wide_tiles()) {
     tile.block_k = whole_row_block_k(splits);
   } else if (!is_one_block) {
     tile.block_k = std::min(tile.block_k, most);
   }
-  const std::int64_t page = kPageBytes / size_of(kernel.b);
   const bool keeps_short = shape.n % page == 0 && !is_for_single_rows() &&
                            tile.mr >= kRowsOfNarrow && !may_read_whole_rows();
   if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {

@@ -32,6 +32,22 @@ TEST(FewRows, WholeRowsOfBAreNotCut) {
   EXPECT_EQ(plan_of(4, 4096, 300).schedule.kind, ScheduleKind::data_parallel);
 }
 
+// B comes once for all of k, but for rows of it that collide in the nearest cache and come from
+// memory.
+TEST(FewRows, WideTilesGoDownAllOfK) {
+  const Machine machine = with_workers(machine_by_name("zen5"), 1);
+  const auto depth_of = [&](const GemmShape& shape) {
+    return make_plan(dense_problem(shape, gemm_types_for(ElementType::f32)), machine).tile.block_k;
+  };
+  for (const std::int64_t m : {1, 4, 8}) {
+    EXPECT_GE(depth_of({m, 1000, 1000}), 1000);
+    EXPECT_GE(depth_of({m, 1024, 1024}), 1024);
+    EXPECT_GE(depth_of({m, 5008, 3001}), 1500);
+    EXPECT_LE(depth_of({m, 4096, 40960}), 256);
+  }
+  EXPECT_LE(depth_of({9, 1000, 1000}), 256);
+}
+
 // However many rows and workers there are, with wide register tiles and narrow ones.
 TEST(FewRows, AlwaysHaveAPlan) {
   for (const char* name : {"sapphire-rapids", "sapphire-rapids-avx512", "avx2-laptop"}) {

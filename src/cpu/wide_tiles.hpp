@@ -1,0 +1,216 @@
+// A B in place for few rows of C: register tiles of those rows, as wide as the registers hold, down
+// all of a block's k. B comes once, several lines of a row at a time, and what comes next is
+// fetched into the nearest cache, for rows lie too far apart for the processor to see it coming.
+// Against register_tile.hpp, which is as wide for one row as for twelve, a step of k has as much to
+// do for each instruction around it, and enough sums to hide the arithmetic's latency.
+//
+// Internal linkage throughout; see pack.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "cpu/finish.hpp"
+#include "cpu/kernel.hpp"
+#include "cpu/register_tile.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+template <class Ops>
+constexpr int kVectorRegisters = sizeof(typename Ops::Vec) == 64 ? 32 : 16;
+
+// Rows of C at a time, and vectors of each: sums, and of a step of k either all of A and a vector
+// of B or the other way round, fit the registers.
+template <class Ops>
+constexpr int kWideRows = kVectorRegisters<Ops> / 4;
+constexpr int kMostWideVectors = 8;
+
+template <class Ops>
+constexpr int wide_vectors(int rows) {
+  int vectors = kMostWideVectors;
+  while (vectors > 1 && rows * vectors + std::min(rows, vectors) + 1 > kVectorRegisters<Ops>) {
+    --vectors;
+  }
+  return vectors;
+}
+
+// Lines that are fetched and wait in the nearest cache: a third of 48 KB at most. From memory,
+// where they are most, Zen 5, one thread, f32, n = 5008, k = 3001, 2026-11, GB/s of B with 16, 32
+// and 64 rows fetched ahead: m = 1 (eight vectors wide) 53, 54, 51; 4 (six) 39, 46, 42, four
+// vectors wide 33, 42, 48; 8 (three) 26, 33, 45.
+constexpr std::int64_t kLinesAhead = 256;
+
+template <class Ops>
+struct WideTask {
+  const typename Ops::A* a;
+  const typename Ops::B* b;
+  std::int64_t a_row;  // strides in elements
+  std::int64_t a_step;
+  std::int64_t b_row;
+  std::int64_t depth;
+  std::int64_t rows_ahead;  // of B
+  // From the first row of these columns to that of the next, whose first rows are fetched in the
+  // end; 0: these are the last.
+  std::int64_t next_columns;
+  typename Ops::Acc* sum;
+  std::int64_t sum_stride;
+  typename Ops::Acc alpha;
+  typename Ops::Acc beta;
+  typename Ops::Mask mask;  // of the last vector, at an edge
+};
+
+template <class Ops, int Rows, int Vectors, bool Edge>
+void wide_tile(const WideTask<Ops>& task) {
+  using Vec = typename Ops::Vec;
+  constexpr int kLanes = Ops::kLanes;
+  constexpr int kVectorBytes = static_cast<int>(kLanes * sizeof(typename Ops::B));
+  constexpr int kVectorsOfLine = std::max(1, static_cast<int>(kCacheLine) / kVectorBytes);
+  const std::int64_t a_row = task.a_row;
+  const std::int64_t a_step = task.a_step;
+  const std::int64_t b_row = task.b_row;
+  const auto mask = task.mask;
+  // Every fourth row's address; the compiler, kept from seeing how they are related, adds one, two
+  // or three strides for those between.
+  constexpr int kQuads = (Rows + 3) / 4;
+  std::int64_t a_row3 = 3 * a_row;
+  asm("" : "+r"(a_row3));
+  const typename Ops::A* a[kQuads];
+#pragma GCC unroll 2
+  for (int q = 0; q < kQuads; ++q) {
+    a[q] = task.a + 4 * q * a_row;
+    asm("" : "+r"(a[q]));
+  }
+  const auto element_of_a = [&](int r) __attribute__((always_inline)) {
+    return Ops::broadcast(a[r / 4] + (r % 4 == 3 ? a_row3 : r % 4 * a_row));
+  };
+  const auto* b = task.b;
+  const auto vector_of_b = [&](int v) __attribute__((always_inline)) {
+    const auto* from = b + v * kLanes;
+    return Edge && v == Vectors - 1 ? Ops::load_b(from, mask) : Ops::load_b(from);
+  };
+
+  Vec sum[Rows][Vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::zero();
+  }
+  const std::int64_t depth = task.depth;
+  const std::int64_t rows_ahead = std::min(task.rows_ahead, depth);
+  std::int64_t until = depth - rows_ahead;
+  std::int64_t ahead = rows_ahead * b_row;
+  for (std::int64_t k = 0;;) {
+#pragma GCC unroll 1
+    for (; k < until; ++k, b += b_row) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; v += kVectorsOfLine) {
+        __builtin_prefetch(b + v * kLanes + ahead);
+      }
+      if constexpr (Rows <= Vectors) {
+        decltype(element_of_a(0)) elements[Rows];
+#pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r) elements[r] = element_of_a(r);
+#pragma GCC unroll 8
+        for (int v = 0; v < Vectors; ++v) {
+          const auto columns = vector_of_b(v);
+#pragma GCC unroll 8
+          for (int r = 0; r < Rows; ++r) {
+            sum[r][v] = Ops::multiply_add(sum[r][v], elements[r], columns);
+          }
+        }
+      } else {
+        typename Ops::BVec columns[Vectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < Vectors; ++v) columns[v] = vector_of_b(v);
+#pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r) {
+          const auto element = element_of_a(r);
+#pragma GCC unroll 8
+          for (int v = 0; v < Vectors; ++v) {
+            sum[r][v] = Ops::multiply_add(sum[r][v], element, columns[v]);
+          }
+        }
+      }
+#pragma GCC unroll 2
+      for (int q = 0; q < kQuads; ++q) a[q] += a_step;
+    }
+    if (until == depth) break;
+    ahead = task.next_columns != 0 ? task.next_columns - until * b_row : 0;
+    until = depth;
+  }
+  store_sums<Ops>(sum, task.alpha, task.beta, mask, task.sum, task.sum_stride);
+}
+
+// By rows − 1, of all their vectors, and by vectors − 1 as well, the last one masked.
+template <class Ops>
+struct WideTable {
+  using Function = void (*)(const WideTask<Ops>&);
+  static constexpr std::size_t kRows = kWideRows<Ops>;
+
+  template <int Rows, std::size_t... V>
+  static constexpr std::array<Function, kMostWideVectors> edges(std::index_sequence<V...>) {
+    return {&wide_tile<Ops, Rows, static_cast<int>(V) + 1, true>...};
+  }
+  template <std::size_t... R>
+  static constexpr std::array<Function, kRows> wholes(std::index_sequence<R...>) {
+    return {&wide_tile<Ops, static_cast<int>(R) + 1, wide_vectors<Ops>(static_cast<int>(R) + 1),
+                       false>...};
+  }
+  template <std::size_t... R>
+  static constexpr std::array<std::array<Function, kMostWideVectors>, kRows> all_edges(
+      std::index_sequence<R...>) {
+    return {edges<static_cast<int>(R) + 1>(std::make_index_sequence<static_cast<std::size_t>(
+                                               wide_vectors<Ops>(static_cast<int>(R) + 1))>())...};
+  }
+  static constexpr auto kWhole = wholes(std::make_index_sequence<kRows>());
+  static constexpr auto kEdge = all_edges(std::make_index_sequence<kRows>());
+};
+
+// KernelCode::multiply where a B in place is walked so (BlockTask::rows_ahead).
+template <class Ops>
+void multiply_wide(const BlockTask& task) {
+  constexpr std::int64_t kLanes = Ops::kLanes;
+  WideTask<Ops> wide;
+  wide.a_row = task.a.along_stride;
+  wide.a_step = task.a.depth_stride;
+  wide.b_row = task.b.depth_stride;
+  wide.depth = task.depth;
+  wide.sum_stride = task.sum_stride;
+  wide.alpha = Ops::scalar(task.alpha);
+  wide.beta = Ops::scalar(task.beta);
+
+  const std::int64_t groups = (task.rows + kWideRows<Ops> - 1) / kWideRows<Ops>;
+  const std::int64_t most_rows = (task.rows + groups - 1) / groups;
+  const std::int64_t vectors = wide_vectors<Ops>(static_cast<int>(most_rows));
+  wide.rows_ahead = std::min<std::int64_t>(task.rows_ahead, kLinesAhead / vectors);
+  for (std::int64_t col = 0, cols = 0; col < task.cols; col += cols) {
+    cols = std::min(vectors * kLanes, task.cols - col);
+    const std::int64_t taken = (cols + kLanes - 1) / kLanes;
+    wide.mask = Ops::mask(static_cast<int>(cols - (taken - 1) * kLanes));
+    wide.b = static_cast<const typename Ops::B*>(task.b.data) + col;
+    wide.next_columns = col + cols < task.cols ? cols : 0;
+    for (std::int64_t group = 0, row = 0; group < groups; ++group) {
+      // Nearly equal numbers of rows.
+      const std::int64_t rows = (task.rows - row + groups - group - 1) / (groups - group);
+      wide.a = static_cast<const typename Ops::A*>(task.a.data) + row * wide.a_row;
+      wide.sum = static_cast<typename Ops::Acc*>(task.sum) + row * wide.sum_stride + col;
+      const auto at = static_cast<std::size_t>(rows - 1);
+      const bool is_whole =
+          cols == vectors * kLanes && vectors == wide_vectors<Ops>(static_cast<int>(rows));
+      const auto tile = is_whole ? WideTable<Ops>::kWhole[at]
+                                 : WideTable<Ops>::kEdge[at][static_cast<std::size_t>(taken - 1)];
+      tile(wide);
+      row += rows;
+    }
+  }
+  if (task.finish != nullptr) {
+    finish_block<typename Ops::Acc>(*task.finish, task.sum, task.sum_stride, task.rows, task.cols);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::cpu
