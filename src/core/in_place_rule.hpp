@@ -10,8 +10,10 @@ namespace tessera {
 constexpr int kManyStreams = 16;
 constexpr std::int64_t kRowsOfManyStreams = 8;
 
-// So few rows of C walk a B in place by wide tiles (cpu/wide_tiles.hpp), all of k at a time.
-constexpr std::int64_t kMostRowsOfWideTiles = 8;
+// So few rows of C walk a B in place by wide tiles (cpu/wide_tiles.hpp), all of k at a time, and so
+// many with wide registers where B lies in a cache and its rows keep apart in the nearest.
+constexpr std::int64_t kRowsOfOneWideTile = 8;
+constexpr std::int64_t kMostRowsOfWideTiles = 48;
 
 // Whether two blocks of B of so many bytes leave room in the second-level cache; where such a block
 // is most of B's rows it comes in one piece of memory.

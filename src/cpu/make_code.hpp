@@ -159,7 +159,7 @@ struct Code {
     if (kInPlace) {
       code.few_stream_rows = kMostOfFewStreams<MR, NV>;
       code.many_stream_rows = kMostOfManyStreams<MR, NV>;
-      code.wide_rows = kMostRowsOfWideTiles;
+      code.wide_rows = kShortSteps<MR, NV> ? kRowsOfOneWideTile : kMostRowsOfWideTiles;
     }
     if (kPasses) code.passing_cols = kPassingVectors * Ops::kLanes;
     code.multiplies_dots = kDots;

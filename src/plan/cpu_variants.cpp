@@ -232,7 +232,9 @@ bool CpuVariants::walks_wide_tiles() const {
   const bool collide = shape.n % (kPageBytes / size_of(kernel.b)) == 0;
   const bool is_far =
       3 * elements * size_of(kernel.b) >= static_cast<double>(request.machine.cache_bytes);
-  return kernel.reads_in_place && shape.m <= kMostRowsOfWideTiles && !(collide && is_far);
+  const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
+                                                   : !collide && !is_far && !may_read_whole_rows();
+  return kernel.reads_in_place && shape.m <= kMostRowsOfWideTiles && suits;
 }
 
 std::int64_t CpuVariants::widest_block() const {

@@ -45,7 +45,10 @@ TEST(FewRows, WideTilesGoDownAllOfK) {
     EXPECT_GE(depth_of({m, 5008, 3001}), 1500);
     EXPECT_LE(depth_of({m, 4096, 40960}), 256);
   }
-  EXPECT_LE(depth_of({9, 1000, 1000}), 256);
+  EXPECT_GE(depth_of({9, 1000, 1000}), 1000);
+  EXPECT_GE(depth_of({48, 1000, 1000}), 1000);
+  EXPECT_LE(depth_of({9, 1024, 1024}), 256);
+  EXPECT_LE(depth_of({9, 5008, 3001}), 256);
 }
 
 // However many rows and workers there are, with wide register tiles and narrow ones.
