@@ -22,13 +22,6 @@ constexpr double kFlopsPerRun = 1 << 20;
 // Operands are packed whole only where they stay near.
 constexpr std::size_t kMostPackedBytes = 64 << 10;
 
-// Of a B that stays in the nearest cache, more rows than this are multiplied as well by
-// small_kernel.hpp. Zen 5, one thread, f32, 2026-11, the time by that over the time by wide tiles,
-// m = 1, 2, 3, 4, 5, 8: 64×64 1.31, 1.32, 1.22, 0.98, 1.02, 0.96; 100×50 1.22, 1.27, 1.06, 0.88,
-// 0.97, 0.96; 128×128 1.47, 1.43, 1.29, 1.06, 1.07, 0.98; 330×698 1.08, 1.39, 1.78, 1.89, 2.10,
-// 1.59.
-constexpr std::int64_t kRowsOfWideTilesNear = 3;
-
 // Panels start on cache lines.
 std::size_t line_up(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
@@ -106,10 +99,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   const Step step = step_of(plan, product);
   if (step.depth < product.depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
-  const bool stays_near =
-      product.depth() * product.c.cols * kernel.packed_size_b <= plan.machine.l1_bytes;
-  const bool is_wide =
-      step.rows_ahead > 0 && (product.c.rows <= kRowsOfWideTilesNear || !stays_near);
+  const bool is_wide = step.rows_ahead > 0;
   const bool is_small_kernels =
       product.a_in_place && kernel.multiply_small != nullptr && !product.is_dots && !is_wide;
   form.multiply = is_small_kernels ? kernel.multiply_small : kernel.multiply;
@@ -122,7 +112,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
   form.task.tile_rows = rows_in_place(product);
-  if (is_wide) form.task.rows_ahead = step.rows_ahead;
+  form.task.rows_ahead = step.rows_ahead;
   if (form.task.tile_rows == 0 && !is_wide) {
     const std::int64_t panel_bytes = kernel.panel_bytes_a(product.depth());
     const std::int64_t panels = (product.c.rows + kernel.mr - 1) / kernel.mr;

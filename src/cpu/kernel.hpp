@@ -151,9 +151,9 @@ struct BlockTask {
   // and 85.2, 91.5; 192×192×16384 91.8, 92.4 and 87.7, 91.0. On an Emerald Rapids level, and 2 to 8
   // % longer while others were on the core.
   bool fetches_near = false;
+  bool b_is_far = false;  // in memory: few streams fetch their lines ahead
   // kFewStreams or kManyStreams where `depth` is a multiple of that; 0: B does not come as streams.
   int streams = 0;
-  bool b_is_far = false;  // in memory: few streams fetch their lines ahead
   // Rows of a B in place that few rows of A, in place too, fetch ahead where they walk it by wide
   // tiles (wide_tiles.hpp), with a `sum`; 0: they do not.
   int rows_ahead = 0;
