@@ -15,6 +15,12 @@ constexpr std::int64_t kRowsOfManyStreams = 8;
 constexpr std::int64_t kRowsOfOneWideTile = 8;
 constexpr std::int64_t kMostRowsOfWideTiles = 48;
 
+// Whether the last cache does not hold so many bytes from one call to the next: a third of it, of
+// which others have their share.
+inline bool come_from_memory(double bytes, std::int64_t cache_bytes) {
+  return 3 * bytes >= static_cast<double>(cache_bytes);
+}
+
 // Whether two blocks of B of so many bytes leave room in the second-level cache; where such a block
 // is most of B's rows it comes in one piece of memory.
 inline bool leave_room(double block_bytes, std::int64_t scratchpad_bytes) {

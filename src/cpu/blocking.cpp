@@ -94,6 +94,9 @@ bool keeps_rows_of_a(const Product& product) {
   return !product.b_in_place && suits(last) && (is_one || block % code.depth_step == 0);
 }
 
+// A set of the nearest cache has so many ways or more.
+constexpr int kNearestWays = 8;
+
 // Whether at most `most` of so many rows start in the same set of the nearest cache: its sets
 // repeat every 4 KB.
 bool rows_keep_apart(const ConstMatrixView& view, std::int64_t rows, int most) {
@@ -106,10 +109,8 @@ bool rows_keep_apart(const ConstMatrixView& view, std::int64_t rows, int most) {
   return true;
 }
 
-// Whether the last cache does not hold so many bytes from one call to the next: a third of it, of
-// which others have their share.
 bool lies_in_memory(const Plan& plan, std::int64_t bytes) {
-  return 3 * bytes >= plan.machine.cache_bytes;
+  return come_from_memory(static_cast<double>(bytes), plan.machine.cache_bytes);
 }
 
 std::int64_t bytes_of_b(const Product& product) {
@@ -160,17 +161,16 @@ constexpr std::int64_t kRowsThatStream = 2;
 // 0.73; n = 5008, k = 3001 0.91, 0.79, 0.98, 1.01, 0.95, 0.90.
 constexpr std::int64_t kMostRowsOfTwoWideTiles = 16;
 
-int enough_rows_ahead(std::int64_t rows, int most_rows) {
+int enough_rows_ahead(std::int64_t rows, int strip) {
   if (rows > kMostRowsOfTwoWideTiles) return kRowsAheadFromCaches;
-  return rows <= most_rows ? 2 * kRowsAheadOfColliding : 0;
+  return rows <= strip ? 2 * kRowsAheadOfColliding : 0;
 }
 
 // Of a B that stays in the nearest cache, more rows than this are multiplied as well by
-// small_kernel.hpp, and nothing else is asked: asking how rows lie took a product of 16³
-// 200 ns more. Zen 5, one thread, f32, 2026-11, the time by that over the
-// time by wide tiles, m = 1, 2, 3, 4, 5, 8: 64×64 1.31, 1.32, 1.22, 0.98, 1.02, 0.96;
-// 100×50 1.22, 1.27, 1.06, 0.88, 0.97, 0.96; 128×128 1.47, 1.43, 1.29, 1.06, 1.07, 0.98;
-// 330×698 1.08, 1.39, 1.78, 1.89, 2.10, 1.59.
+// small_kernel.hpp, and nothing else is asked: asking how rows lie took a product of 16³ 200 ns
+// more. Zen 5, one thread, f32, 2026-11, the time by that over the time by wide tiles, m = 1, 2, 3,
+// 4, 5, 8: 64×64 1.31, 1.32, 1.22, 0.98, 1.02, 0.96; 100×50 1.22, 1.27, 1.06, 0.88, 0.97, 0.96;
+// 128×128 1.47, 1.43, 1.29, 1.06, 1.07, 0.98; 330×698 1.08, 1.39, 1.78, 1.89, 2.10, 1.59.
 constexpr std::int64_t kRowsOfWideTilesNear = 3;
 
 int wide_rows_ahead(const Plan& plan, const Product& product) {
@@ -183,19 +183,22 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   if (bytes <= plan.machine.l1_bytes) {
     return rows <= kRowsOfWideTilesNear ? kRowsAheadFromCaches : 0;
   }
-  constexpr int kWays = 8;
-  int ahead = kMostRowsAhead;
-  while (ahead > kRowsAheadOfColliding && !rows_keep_apart(product.b, 2 * ahead, kWays)) ahead /= 2;
+  const bool is_far = lies_in_memory(plan, bytes * std::ssize(plan.problem.groups));
+  int ahead = is_far ? kMostRowsAhead : kRowsAheadFromCaches;
+  while (ahead > kRowsAheadOfColliding &&
+         !rows_keep_apart(product.b, std::int64_t{2} * ahead, kNearestWays)) {
+    ahead /= 2;
+  }
   const bool collide = ahead == kRowsAheadOfColliding;
   const bool is_narrow = code.wide_rows == kRowsOfOneWideTile;
-  if (lies_in_memory(plan, bytes * std::ssize(plan.problem.groups))) {
+  if (is_far) {
     const std::int64_t enough = rows == 1 ? kMostRowsAhead : (5 * rows + 1) / 2;
     const bool suits = looks_far() && is_one_tile && !is_narrow;
     return suits && !collide && ahead >= enough ? ahead : 0;
   }
   if (!is_one_tile && ahead < enough_rows_ahead(rows, code.mr)) return 0;
-  if (collide && (is_narrow || (rows <= kRowsThatStream && !stays))) return 0;
-  return std::min(ahead, kRowsAheadFromCaches);
+  const bool streams_rather = is_narrow || (rows <= kRowsThatStream && !stays);
+  return collide && streams_rather ? 0 : ahead;
 }
 
 int streams_of(const Plan& plan, const Product& product) {
@@ -233,18 +236,18 @@ constexpr std::int64_t kStripDepthOfColliding = 64;
 std::int64_t streamed_depth(const Product& product) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
   constexpr std::int64_t kDeep = 256;
-  constexpr int kWays = 8;
   const KernelCode& code = *product.code;
   const std::int64_t rows = product.block_rows();
   if (has_two_units() && !code.interleaves && rows <= kMostRowsOfStrips) {
     if (rows <= code.many_stream_rows) return kStripDepthFromMemory;
-    return rows_keep_apart(product.b, kStripDepth, kWays) ? kStripDepth : kStripDepthOfColliding;
+    return rows_keep_apart(product.b, kStripDepth, kNearestWays) ? kStripDepth
+                                                                 : kStripDepthOfColliding;
   }
   if (rows > 16) return kWhole;
   const std::int64_t shallow = rows <= 4 ? std::max(8, 4 * code.depth_step)
                                          : (rows <= 8 ? 16 : 64) * (code.interleaves ? 4 : 1);
   for (std::int64_t depth = kDeep; depth > shallow; depth /= 2) {
-    if (rows_keep_apart(product.b, depth, kWays)) return depth;
+    if (rows_keep_apart(product.b, depth, kNearestWays)) return depth;
   }
   return shallow;
 }

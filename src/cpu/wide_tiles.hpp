@@ -195,7 +195,7 @@ void multiply_wide(const BlockTask& task) {
     wide.next_columns = col + cols < task.cols ? cols : 0;
     for (std::int64_t group = 0, row = 0; group < groups; ++group) {
       // Nearly equal numbers of rows.
-      const std::int64_t rows = (task.rows - row + groups - group - 1) / (groups - group);
+      const std::int64_t rows = (task.rows - row) / (groups - group);
       wide.a = static_cast<const typename Ops::A*>(task.a.data) + row * wide.a_row;
       wide.sum = static_cast<typename Ops::Acc*>(task.sum) + row * wide.sum_stride + col;
       const auto at = static_cast<std::size_t>(rows - 1);

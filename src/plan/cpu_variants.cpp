@@ -219,19 +219,21 @@ int CpuVariants::whole_row_block_k(int splits) const {
   return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kManyStreams);
 }
 
+// Of all the products together.
+double CpuVariants::elements_of_b(const ShapeRun& run) const {
+  const std::int64_t cols = product.is_turned ? run.shape.m : run.shape.n;
+  return static_cast<double>(run.count) * static_cast<double>(cols) *
+         static_cast<double>(run.shape.k);
+}
+
 // As the backend does (cpu/blocking.cpp) with rows as far apart as they are long: from memory those
 // that lie whole pages apart come otherwise, and less deep.
 bool CpuVariants::walks_wide_tiles() const {
   const GemmShape& shape = product.shape;
   double elements = 0;
-  for (const ShapeRun& run : request.runs) {
-    const std::int64_t cols = product.is_turned ? run.shape.m : run.shape.n;
-    elements += static_cast<double>(run.count) * static_cast<double>(cols) *
-                static_cast<double>(run.shape.k);
-  }
+  for (const ShapeRun& run : request.runs) elements += elements_of_b(run);
   const bool collide = shape.n % (kPageBytes / size_of(kernel.b)) == 0;
-  const bool is_far =
-      3 * elements * size_of(kernel.b) >= static_cast<double>(request.machine.cache_bytes);
+  const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
   const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
                                                    : !collide && !is_far && !may_read_whole_rows();
   return kernel.reads_in_place && shape.m <= kMostRowsOfWideTiles && suits;
@@ -279,9 +281,7 @@ bool CpuVariants::is_for_single_rows() const {
   double all = 0;
   for (const ShapeRun& run : request.runs) {
     const std::int64_t rows = product.is_turned ? run.shape.n : run.shape.m;
-    const std::int64_t cols = product.is_turned ? run.shape.m : run.shape.n;
-    const double b = static_cast<double>(rows > 0 ? run.count : 0) * static_cast<double>(cols) *
-                     static_cast<double>(run.shape.k);
+    const double b = rows > 0 ? elements_of_b(run) : 0;
     all += b;
     single += rows == 1 ? b : 0;
   }

@@ -37,6 +37,7 @@ struct CpuVariants {
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;
   bool reads_far_rows() const;
+  double elements_of_b(const ShapeRun& run) const;
   bool walks_wide_tiles() const;
   bool splits_rather(const TileConfig& tile, int workers) const;
   int whole_row_block_k(int splits) const;
