@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -112,24 +113,35 @@ class Reader {
     return fmt::format("{} dimensions", header.shape.size());
   }
 
+  // Of all elements. Refused where the sizes other than zero alone make more than can be counted,
+  // as NumPy refuses them: a row of an empty matrix has a length, too.
+  std::int64_t bytes_of(const NpyHeader& header, ElementType type) const {
+    std::int64_t bytes = size_of(type);
+    bool is_empty = false;
+    for (const std::int64_t size : header.shape) {
+      is_empty = is_empty || size == 0;
+      if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes)) {
+        complain_("have sizes that can be counted in bytes",
+                  fmt::format("{} elements of {}", fmt::join(header.shape, "x"), name_of(type)),
+                  "store it again: its header is damaged");
+      }
+    }
+    return is_empty ? 0 : bytes;
+  }
+
   // The elements as a matrix with the last dimension along its rows.
   Matrix data(const NpyHeader& header, Uint16 uint16) {
     const ElementType type = stored_type(header.descr, uint16, complain_);
-    const std::int64_t cols = header.shape.back();
-    std::int64_t rows = 1;
-    bool countable = true;
-    for (std::size_t i = 0; i + 1 < header.shape.size(); ++i) {
-      countable = countable && !__builtin_mul_overflow(rows, header.shape[i], &rows);
-    }
-    std::int64_t bytes = 0;
-    countable = countable && !__builtin_mul_overflow(rows, cols, &bytes) &&
-                !__builtin_mul_overflow(bytes, size_of(type), &bytes);
-    if (!countable || static_cast<std::uint64_t>(bytes) != remaining_) {
+    const std::int64_t bytes = bytes_of(header, type);
+    if (static_cast<std::uint64_t>(bytes) != remaining_) {
       complain_(fmt::format("hold the {} elements of {} that its header promises",
                             fmt::join(header.shape, "x"), name_of(type)),
                 fmt::format("{} bytes of data", remaining_),
                 "store it again: it is truncated, or something was appended");
     }
+    const std::int64_t cols = header.shape.back();
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i + 1 < header.shape.size(); ++i) rows *= header.shape[i];
     Matrix matrix(rows, cols, type, header.fortran_order ? Major::column : Major::row);
     constexpr std::size_t kReadPiece = std::size_t{16} << 20;
     for (std::span<std::byte> rest = matrix.bytes(); !rest.empty();) {
