@@ -7,6 +7,7 @@
 #include "core/in_place_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "cpu/cache_line.hpp"
+#include "cpu/copied_rows.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/nearest_cache.hpp"
 
@@ -330,7 +331,7 @@ Step step_of(const Plan& plan, const Product& product) {
 int rows_in_place(const Product& product) {
   const KernelCode& code = *product.code;
   if (product.a_in_place) return code.mr;
-  if (!keeps_rows_of_a(product)) return 0;
+  if (product.is_dots || !keeps_rows_of_a(product)) return 0;
   if (keeps_apart(product, code.mr)) return code.mr;
   const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
   return copies_for_few && keeps_apart(product, code.few_rows) ? code.few_rows : 0;
@@ -361,9 +362,8 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.rows_ahead = step.rows_ahead;
   blocking.tile_rows = rows_in_place(product);
   blocking.a_in_place = blocking.tile_rows > 0 || blocking.rows_ahead > 0;
-  if (!blocking.a_in_place && keeps_rows_of_a(product)) {
-    const std::int64_t line = static_cast<std::int64_t>(kCacheLine) / code.packed_size_a;
-    blocking.copied_stride = ((blocking.depth + line - 1) / line | 1) * line;
+  if (!blocking.a_in_place && (product.is_dots || keeps_rows_of_a(product))) {
+    blocking.copied_stride = copied_stride(blocking.depth, code.packed_size_a);
   }
   blocking.keeps_b = product.c.rows > blocking.rows;
   blocking.fetches_panels = blocking.keeps_b && !product.b_in_place &&

@@ -6,6 +6,7 @@
 #include "core/alike.hpp"
 #include "cpu/blocking.hpp"
 #include "cpu/claims.hpp"
+#include "cpu/copied_rows.hpp"
 #include "cpu/product.hpp"
 #include "cpu/threads.hpp"
 
@@ -111,14 +112,20 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.depth = product.depth();
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
-  form.task.tile_rows = rows_in_place(product);
-  form.task.rows_ahead = step.rows_ahead;
-  if (form.task.tile_rows == 0 && !is_wide) {
+  form.task.tile_rows = static_cast<std::int16_t>(rows_in_place(product));
+  const auto source_a = [&]() -> PackSource {
+    return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
+  };
+  form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
+  if (product.is_dots && !product.a_in_place) {
+    const int size = kernel.packed_size_a;
+    const std::int64_t stride = copied_stride(product.depth(), size);
+    form.a = {row_copier(size), source_a(), line_up(product.c.rows * stride * size)};
+    form.task.a = {nullptr, true, stride, 1};
+  } else if (form.task.tile_rows == 0 && !is_wide) {
     const std::int64_t panel_bytes = kernel.panel_bytes_a(product.depth());
     const std::int64_t panels = (product.c.rows + kernel.mr - 1) / kernel.mr;
-    form.a = {kernel.pack_a,
-              {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride},
-              line_up(panels * panel_bytes)};
+    form.a = {kernel.pack_a, source_a(), line_up(panels * panel_bytes)};
     form.task.a = {nullptr, false, 0, 0, panel_bytes};
   }
   if (!product.b_in_place) {
@@ -132,8 +139,9 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (form.packed_bytes() > kMostPackedBytes) return std::nullopt;
   form.tile_columns = kernel.nr;
   form.b_column_bytes = product.b.col_stride * size_of(product.b.type);
-  form.c_column_bytes = size_of(product.c.type);
+  form.c_column_bytes = product.c.col_stride * size_of(product.c.type);
   form.task.sum_stride = product.c.row_stride;
+  form.task.sum_column = product.sum_column();
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
   return form;

@@ -165,6 +165,38 @@ TEST(Direct, PacksAColumnMajorB) {
   }
 }
 
+// A few columns beside rows of A along k are dot products, for which B is copied along k; with the
+// bits of the general way, on any number of threads.
+TEST(Direct, NarrowProductsAsDots) {
+  for (const ElementType type :
+       {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::i8, ElementType::u8}) {
+    if (!kernel_for(type).multiplies_dots) continue;
+    for (const std::int64_t n : {1, 2, 3, 4}) {
+      for (const std::int64_t k : {1, 16, 47, 70, 130}) {
+        const GemmShape shape{256, n, k};
+        const Plan plan = plan_for(type, {shape}, 2, 1);
+        const auto make = [&] {
+          return Product(plan.problem.types, shape, 1, Fill::normal, 9, {.padding = 1},
+                         {.padding = n % 2}, {.padding = 2});
+        };
+        Product general = make();
+        const Operands one = general.operands();
+        std::byte workspace[64];
+        cpu::run_plan(plan, {&one, 1},
+                      {.threads = 1, .workspace = workspace, .workspace_size = sizeof(workspace)});
+        ASSERT_EQ(check_product(general, 2, 1, {}, kMostPeers), "");
+        for (const int threads : {1, 2, 4}) {
+          Product product = make();
+          const Operands operands = product.operands();
+          ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), {&operands, 1}, threads))
+              << name_of(type) << n << ", " << k << ", " << threads;
+          ASSERT_EQ(product.c.bytes(), general.c.bytes()) << n << ", " << k << ", " << threads;
+        }
+      }
+    }
+  }
+}
+
 TEST(Direct, LeavesWhatItCannot) {
   const auto goes = [](Plan plan, Placement place_c = {}) {
     const GemmShape shape = plan.problem.groups.front();

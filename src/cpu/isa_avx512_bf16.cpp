@@ -20,7 +20,6 @@ struct OpsBf16 : OpsBase<AccumulateF32> {
     static __m512bh load_b(const bf16* from, __mmask32 some) {
       return (__m512bh)_mm512_maskz_loadu_epi16(some, from);
     }
-    static float add_lanes(Vec sum) { return _mm512_reduce_add_ps(sum); }
   };
   using A = bf16;
   using B = bf16;

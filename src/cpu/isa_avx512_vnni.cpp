@@ -68,7 +68,6 @@ struct DotsOfQuads {
   static __m512i load_b(const void* from, __mmask64 some) {
     return _mm512_maskz_loadu_epi8(some, from);
   }
-  static std::int32_t add_lanes(__m512i sum) { return _mm512_reduce_add_epi32(sum); }
 
  private:
   static __m512i flipped(__m512i bytes) {

@@ -126,7 +126,9 @@ constexpr std::int64_t kShortGroups = 128;
 // prefetching follows (streams.hpp): few on AMD's processors, kManyStreams on Intel's.
 constexpr int kFewStreams = 8;
 
-// sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one.
+// sum (rows × cols, row-major) ← alpha·A·B + beta·sum, then `finish` where there is one. It is
+// copied for each small product, and eight bytes more make 8×8×8 in f64 8 % slower (Zen 5,
+// 2026-11): hence the short integers.
 struct BlockTask {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -137,8 +139,10 @@ struct BlockTask {
   // time goes straight to `finish`.
   void* sum = nullptr;
   std::int64_t sum_stride = 0;
+  // From one column to the next; another only of dot products.
+  std::int32_t sum_column = 1;
   // Of A in place, that register tiles take at a time; 0: all that they hold.
-  int tile_rows = 0;
+  std::int16_t tile_rows = 0;
   // Register tiles come row by row of them, not column by column, and all of a tile's sums are
   // fetched first; only where `depth` is short (Blocking).
   bool sums_are_far = false;
@@ -153,10 +157,10 @@ struct BlockTask {
   bool fetches_near = false;
   bool b_is_far = false;  // in memory: few streams fetch their lines ahead
   // kFewStreams or kManyStreams where `depth` is a multiple of that; 0: B does not come as streams.
-  int streams = 0;
+  std::int16_t streams = 0;
   // Rows of a B in place that few rows of A, in place too, fetch ahead where they walk it by wide
   // tiles (wide_tiles.hpp), with a `sum`; 0: they do not.
-  int rows_ahead = 0;
+  std::int16_t rows_ahead = 0;
   // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing;
   // null: none is. Both operands are in place then, and their rows dense.
   void* passing_panel = nullptr;

@@ -154,7 +154,7 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
           task.sum_stride = cols;
           task.alpha = 0.5;
           task.beta = beta;
-          task.streams = streams;
+          task.streams = static_cast<std::int16_t>(streams);
           task.b_is_far = rows % 2 == 0;
           ASSERT_EQ(sums_of_groups(code, task, depth, true),
                     sums_of_groups(code, task, depth, false))
@@ -194,7 +194,7 @@ TEST_P(Kernels, BitsDoNotDependOnWideTiles) {
           task.sum_stride = cols + 3;
           task.alpha = depth == 5 ? 1 : 0.5;
           task.beta = depth == 40 ? 0 : 2;
-          task.rows_ahead = rows_ahead;
+          task.rows_ahead = static_cast<std::int16_t>(rows_ahead);
           code.multiply(task);
         }
         ASSERT_EQ(found[0], found[1]) << rows << "×" << cols << "×" << depth;

@@ -20,6 +20,7 @@ namespace {
 using test::Fill;
 using test::Kernels;
 using test::kSchedules;
+using test::Placement;
 using test::plan_for;
 using test::Product;
 using test::run_and_check;
@@ -41,6 +42,41 @@ TEST_P(Kernels, DotProductsOfEverySize) {
                         {.column_major = true});
         ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
       }
+    }
+  }
+}
+
+// The same where A lies across k and is copied, or C's rows are no vectors, as those of narrow
+// products that are turned round; with what follows the sums, which takes 16 rows and 64 columns at
+// a time.
+TEST_P(Kernels, DotProductsOfOperandsThatLieOtherwise) {
+  std::uint64_t seed = 600;
+  for (const GemmShape& shape : {GemmShape{1, 70, 300},
+                                 {5, 9, 67},
+                                 {7, 131, 64},
+                                 {19, 66, 130},
+                                 {70, 1, 300},
+                                 {150, 3, 67},
+                                 {131, 2, 20},
+                                 {40, 4, 600},
+                                 {17, 1, 0},
+                                 {33, 3, 0}}) {
+    for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      Plan plan = plan_for(kernel(), types_of(kernel(), variant < 4), shape,
+                           {shape.m, shape.n + 3, 256}, {});
+      plan.tile.a_in_place = true;
+      plan.tile.b_in_place = true;
+      plan.problem.beta = variant % 2;
+      if (variant == 3) plan.problem.epilogue = {BiasAxis::row, Activation::relu};
+      if (variant == 5) plan.problem.alpha = 0;
+      const bool is_turned = shape.n < 5;
+      const Placement along_k{.column_major = !is_turned, .padding = variant};
+      const Placement across{.column_major = variant % 4 < 2, .padding = 3};
+      const Placement c{.column_major = variant % 4 == 1, .padding = 1, .step = 1 + variant / 6};
+      Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++,
+                      is_turned ? along_k : across, is_turned ? across : along_k, c);
+      ASSERT_EQ(run_and_check(plan, product, 2), "")
+          << shape.m << "×" << shape.n << "×" << shape.k << ", " << variant;
     }
   }
 }

@@ -12,6 +12,7 @@
 
 #include "cpu/convert.hpp"
 #include "cpu/finish.hpp"
+#include "cpu/lanes_avx512.hpp"
 #include "cpu/pack.hpp"
 
 namespace tessera::cpu {
@@ -179,6 +180,7 @@ struct AccumulateF32 {
   static void store(Acc* to, Vec value) { _mm512_storeu_ps(to, value); }
   static void store(Acc* to, Vec value, Mask mask) { _mm512_mask_storeu_ps(to, mask, value); }
   static Vec multiply(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
+  static Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
   static Vec subtract(Vec a, Vec b) { return _mm512_sub_ps(a, b); }
   // value + factor·c
   static Vec scale_add(Vec value, Vec factor, Vec c) { return _mm512_fmadd_ps(factor, c, value); }
@@ -197,6 +199,7 @@ struct AccumulateF64 {
   static void store(Acc* to, Vec value) { _mm512_storeu_pd(to, value); }
   static void store(Acc* to, Vec value, Mask mask) { _mm512_mask_storeu_pd(to, mask, value); }
   static Vec multiply(Vec a, Vec b) { return _mm512_mul_pd(a, b); }
+  static Vec add(Vec a, Vec b) { return _mm512_add_pd(a, b); }
   static Vec subtract(Vec a, Vec b) { return _mm512_sub_pd(a, b); }
   static Vec scale_add(Vec value, Vec factor, Vec c) { return _mm512_fmadd_pd(factor, c, value); }
 };
@@ -214,6 +217,7 @@ struct AccumulateI32 {
   static void store(Acc* to, Vec value) { _mm512_storeu_si512(to, value); }
   static void store(Acc* to, Vec value, Mask mask) { _mm512_mask_storeu_epi32(to, mask, value); }
   static Vec multiply(Vec a, Vec b) { return _mm512_mullo_epi32(a, b); }
+  static Vec add(Vec a, Vec b) { return _mm512_add_epi32(a, b); }
   static Vec subtract(Vec a, Vec b) { return _mm512_sub_epi32(a, b); }
   static Vec scale_add(Vec value, Vec factor, Vec c) {
     return _mm512_add_epi32(value, _mm512_mullo_epi32(factor, c));
@@ -231,9 +235,13 @@ struct OpsBase : Accumulate {
     return scalar_of<typename Accumulate::Acc>(value);
   }
   static void prefetch(const void* to) { __builtin_prefetch(to, 1, 3); }
+  static typename Accumulate::Vec add_lanes(
+      const typename Accumulate::Vec (&sums)[Accumulate::kLanes]) {
+    return cpu::add_lanes<Accumulate>(sums);
+  }
 };
 
-// How dot products (dots.hpp) read along k, and how a sum's lanes become one.
+// How dot products (dots.hpp) read along k.
 struct DotsF32 {
   static __mmask16 first(int count) { return static_cast<__mmask16>((1u << count) - 1); }
   static __m512 load_a(const float* from) { return _mm512_loadu_ps(from); }
@@ -242,7 +250,6 @@ struct DotsF32 {
   }
   static __m512 load_b(const float* from) { return load_a(from); }
   static __m512 load_b(const float* from, __mmask16 some) { return load_a(from, some); }
-  static float add_lanes(__m512 sum) { return _mm512_reduce_add_ps(sum); }
 };
 
 struct DotsF64 {
@@ -253,7 +260,6 @@ struct DotsF64 {
   }
   static __m512d load_b(const double* from) { return load_a(from); }
   static __m512d load_b(const double* from, __mmask8 some) { return load_a(from, some); }
-  static double add_lanes(__m512d sum) { return _mm512_reduce_add_pd(sum); }
 };
 
 struct OpsF32 : OpsBase<AccumulateF32> {

@@ -33,7 +33,8 @@ struct Product {
   bool turned = false;
   bool a_in_place = false;
   bool b_in_place = false;
-  bool is_dots = false;  // both in place, along k
+  // B in place along k, and A too where it lies so; else A is copied so.
+  bool is_dots = false;
   const PackedMatrix* packed_b = nullptr;
 
   std::int64_t depth() const { return a.cols; }
@@ -52,12 +53,18 @@ struct Product {
             std::min(specs.c.block_cols, c.cols - col)};
   }
 
+  // Of sums in C, from one column to the next.
+  std::int32_t sum_column() const { return is_dots ? static_cast<std::int32_t>(c.col_stride) : 1; }
+
   // Of B in place, in elements.
   std::int64_t along_stride_b() const { return is_dots ? b.col_stride : 1; }
 
-  // Whether sums can be collected in C itself.
+  // Whether sums can be collected in C itself: those of dot products go to any strides that
+  // BlockTask can say.
   bool sums_in_c() const {
-    return c.type == code->accumulator && (c.col_stride == 1 || c.cols == 1);
+    const bool fits = static_cast<std::int32_t>(c.col_stride) == c.col_stride;
+    const bool are_anywhere = is_dots && fits && epilogue == Epilogue{};
+    return c.type == code->accumulator && (c.col_stride == 1 || c.cols == 1 || are_anywhere);
   }
 };
 
@@ -98,9 +105,10 @@ inline Product product_of(const Operands& operands, const TileConfig& tile,
   const KernelCode& kernel = *product.code;
   const bool wants_b = turned_tile.b_in_place && product.packed_b == nullptr;
   const bool b_has_rows = product.b.col_stride == 1 || product.b.cols == 1;
-  product.is_dots = wants_b && turned_tile.a_in_place && kernel.multiplies_dots && !b_has_rows &&
-                    product.b.row_stride == 1 && product.a.col_stride == 1;
-  product.a_in_place = product.is_dots || (turned_tile.a_in_place && kernel.reads_in_place);
+  product.is_dots = wants_b && kernel.multiplies_dots && !b_has_rows && product.b.row_stride == 1 &&
+                    product.depth() > 0;
+  product.a_in_place =
+      product.is_dots ? product.a.col_stride == 1 : turned_tile.a_in_place && kernel.reads_in_place;
   product.b_in_place =
       product.is_dots || (wants_b && b_has_rows && (kernel.reads_in_place || kernel.interleaves));
   return product;

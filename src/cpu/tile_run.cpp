@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "cpu/copied_rows.hpp"
 #include "cpu/packed_layout.hpp"
 #include "schedule/fixup.hpp"
 
@@ -81,7 +82,7 @@ void TileRunner::run(const WorkItem& item) {
   const std::int32_t k_end = launch_.multiplies() ? item.k_end : k_begin + 1;
 
   BlockTask first;
-  first.tile_rows = blocking_.tile_rows;
+  first.tile_rows = static_cast<std::int16_t>(blocking_.tile_rows);
   first.b_is_far = blocking_.b_is_far;
   first.sums_are_far = blocking_.sums_are_far;
   first.steps_together = blocking_.steps_together;
@@ -92,14 +93,15 @@ void TileRunner::run(const WorkItem& item) {
   if (!whole) {
     first.sum = slot(item, item.peer);
     first.sum_stride = padded_columns(tile.cols);
-  } else if (product_.sums_in_c()) {
+  } else if (product_.sums_in_c() && (launch_.multiplies() || !product_.is_dots)) {
     first.sum = const_cast<void*>(at(product_.c, tile.row, tile.col));
     first.sum_stride = product_.c.row_stride;
+    first.sum_column = product_.sum_column();
     first.alpha = problem.alpha;
     first.beta = problem.beta;
     scaled = true;
     finishes = problem.epilogue != Epilogue{};
-  } else if (k_end - k_begin > 1 || product_.depth() > blocking_.step) {
+  } else if (launch_.multiplies() && (k_end - k_begin > 1 || product_.depth() > blocking_.step)) {
     first.sum = sums_;
     first.sum_stride = padded_columns(tile.cols);
   }
@@ -127,26 +129,19 @@ BlockOperand TileRunner::block_of_a(const WorkItem& item, const TileExtent& tile
   const Held wanted{item.group, tile.row, iteration, first_row};
   const bool is_held = held_a_ == wanted;
   held_a_ = wanted;
+  const PackSource source{at(a, tile.row + first_row, k), rows, depth, a.row_stride, a.col_stride};
   if (blocking_.copied_stride > 0) {
-    if (!is_held) copy_rows(a, tile.row + first_row, k, rows, depth);
+    if (!is_held) {
+      const PackingTime packing(clock_);
+      copy_rows(source, code.packed_size_a, blocking_.copied_stride, a_panels_);
+    }
     return {a_panels_ + from * code.packed_size_a, true, blocking_.copied_stride, 1, 0};
   }
   if (!is_held) {
     const PackingTime packing(clock_);
-    code.pack_a({at(a, tile.row + first_row, k), rows, depth, a.row_stride, a.col_stride},
-                a_panels_);
+    code.pack_a(source, a_panels_);
   }
   return {a_panels_ + from * code.mr * code.packed_size_a, false, 0, 0, code.panel_bytes_a(depth)};
-}
-
-void TileRunner::copy_rows(const ConstMatrixView& a, std::int64_t row, std::int64_t col,
-                           std::int64_t rows, std::int64_t depth) {
-  const PackingTime packing(clock_);
-  const std::int64_t size = product_.code->packed_size_a;
-  unsigned char* to = a_panels_;
-  for (std::int64_t r = 0; r < rows; ++r, to += blocking_.copied_stride * size) {
-    std::memcpy(to, at(a, row + r, col), static_cast<std::size_t>(depth * size));
-  }
 }
 
 // Columns of B over one block of k, packed unless they are held.
@@ -248,8 +243,8 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const Held wanted_b{item.group, tile.col, iteration, 0};
   const bool b_is_held = blocking_.keeps_b && held_b_ == wanted_b;
   const bool is_one_step = depth <= blocking_.step;
-  const int streams = sum != nullptr ? blocking_.streams : 0;
-  task.rows_ahead = sum != nullptr ? blocking_.rows_ahead : 0;
+  const auto streams = static_cast<std::int16_t>(sum != nullptr ? blocking_.streams : 0);
+  task.rows_ahead = static_cast<std::int16_t>(sum != nullptr ? blocking_.rows_ahead : 0);
   const bool looks_ahead = depth > 0 && streams == 0 && task.rows_ahead == 0 &&
                            (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
@@ -259,7 +254,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   for (std::int64_t from = 0; from == 0 || from < depth;
        from += std::max(task.depth, blocking_.step)) {
     task.depth = std::min(blocking_.step, depth - from);
-    task.streams = streams > 0 && depth - from >= streams ? streams : 0;
+    task.streams = depth - from >= streams ? streams : std::int16_t{0};
     // Whole groups of k at once.
     if (task.streams > 0) task.depth = (depth - from) / streams * streams;
     if (from > 0) task.beta = 1;
@@ -273,7 +268,8 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         if (depth > 0) {
           task.b = block_of_b(tile, iteration, depth, from, col, task.cols, b_is_held || row > 0);
         }
-        if (sum != nullptr) task.sum = sum + (row * task.sum_stride + col) * sum_size;
+        if (sum != nullptr)
+          task.sum = sum + (row * task.sum_stride + col * task.sum_column) * sum_size;
         const Finish block_finish = sub_block(finish, row, col);
         task.finish = finishes_now ? &block_finish : nullptr;
         if (looks_ahead) look_ahead(item, tile, k + from, row, col, row == 0 && !b_is_held);

@@ -41,8 +41,6 @@ class TileRunner {
   BlockOperand block_of_b(const TileExtent& tile, std::int64_t iteration, std::int64_t depth,
                           std::int64_t from, std::int64_t first_col, std::int64_t cols,
                           bool is_held);
-  void copy_rows(const ConstMatrixView& a, std::int64_t row, std::int64_t col, std::int64_t rows,
-                 std::int64_t depth);
   void look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t k, std::int64_t row,
                   std::int64_t col, bool reads_b);
   Finish finish_of(const TileExtent& tile, bool scaled) const;

@@ -50,14 +50,21 @@ constexpr std::int64_t kDepthOfWholeRows = 2048;
 // with 8 and 0.94 with 16, sixteen 1.0 with 1, 0.87 with 8, 0.8 with 16 (the last two hosts busy).
 constexpr double kAdditionsPerRowCut = 150;
 
-// Rows of C that are multiplied as dot products where A and B lie along k, and how much of k at a
-// time: deeper, and rows of A leave the nearest cache; and the least k that is worth adding up
-// lanes. Zen 4, n = k = 4096, 2026-11, GFLOP/s against packing B: f32 m = 1 11.7 (5.4), 4 32 (17),
-// 16 48 (43); bf16 1 32 (13), 16 105 (91); i8 1 83 (28), 4 261 (105), 16 267 (170). With 32 rows in
-// f32 63, and packing is faster.
+// Rows of C that are multiplied as dot products where B lies along k, and how much of k at a time:
+// deeper, and rows of A leave the nearest cache. Zen 4, n = k = 4096, 2026-11, GFLOP/s against
+// packing B: f32 m = 1 11.7 (5.4), 4 32 (17), 16 48 (43); bf16 1 32 (13), 16 105 (91); i8 1 83
+// (28), 4 261 (105), 16 267 (170). With 32 rows in f32 63, and packing is faster.
 constexpr std::int64_t kMostRowsOfDots = 16;
 constexpr std::int64_t kDotBytes = 4096;
-constexpr std::int64_t kLeastDotBytes = 512;
+// The least k that is worth adding up lanes, and of 8-bit integers, whose rows are packed as fast
+// and whose offset takes multiply-adds of its own. Zen 5, one thread, 2026-11, the time by packing
+// over the time by dots: row-major C of few columns, f32 200×8×16 1.23, 200×4×24 1.73, 1000×2×30
+// 3.2, 200×8×64 1.57, bf16 50×4×48 2.6, i8 200×8×64 0.72, 300×6×100 0.80, 15×8×475 with B copied
+// 0.70; C with rows along vectors, f32 8×100×20 0.56, 8×100×50 0.89, 4×300×40 1.27, 16×100×50 0.68,
+// 16×40×100 1.14, f64 8×100×40 1.13, 16×100×50 0.88, i8 16×40×400 0.85.
+constexpr std::int64_t kLeastDotBytes = 64;
+constexpr std::int64_t kDotBytesForEachRow = 32;
+constexpr std::int64_t kLeastDotBytesOfBytes = 512;
 
 // Products up to 64³ are one tile and one pass over k.
 constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
@@ -138,13 +145,24 @@ TileConfig CpuVariants::in_passing(TileConfig tile) const {
   return tile;
 }
 
+bool CpuVariants::suits_dots() const {
+  const GemmShape& shape = product.shape;
+  const int size = size_of(kernel.b);
+  // A C whose rows are no vectors is better written by dot products anyway.
+  const Major across = product.is_turned ? Major::row : Major::column;
+  const std::int64_t rows = request.problem.c.major == across ? 1 : shape.m;
+  const std::int64_t least =
+      size == 1 ? kLeastDotBytesOfBytes : std::max(kLeastDotBytes, kDotBytesForEachRow * rows);
+  return kernel.multiplies_dots && product.b_lies_along_k && (product.a_lies_along_k || size > 1) &&
+         shape.m <= kMostRowsOfDots && shape.k * size >= least;
+}
+
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   std::vector<TileConfig> tiles;
-  if (kernel.multiplies_dots && product.lies_along_k && shape.m <= kMostRowsOfDots &&
-      shape.k * size_of(kernel.b) >= kLeastDotBytes) {
+  if (suits_dots()) {
     TileConfig tile = packed;
-    tile.a_in_place = true;
+    tile.a_in_place = product.a_lies_along_k;
     tile.b_in_place = true;
     tile.block_k = choose_block_k(shape.k, kernel, 1, kDotBytes);
     tiles.push_back(tile);

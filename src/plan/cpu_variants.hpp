@@ -33,6 +33,7 @@ struct CpuVariants {
  private:
   std::int64_t rows_of(const TileConfig& tile) const;
   std::int64_t cols_of(const TileConfig& tile) const;
+  bool suits_dots() const;
   bool suits_passing_here(const TileConfig& packed) const;
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;

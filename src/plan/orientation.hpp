@@ -30,7 +30,7 @@ struct FacedProduct {
   GemmShape shape;
   bool b_rows_are_dense = true;  // rows of B can be read as vectors where they lie
   bool a_lies_along_k = false;   // rows of A can be read so
-  bool lies_along_k = false;     // and columns of B, too
+  bool b_lies_along_k = false;   // and columns of B
 };
 
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr) {
@@ -38,13 +38,10 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr)
   const bool a_along_k = problem.a.major == Major::row || shape.m == 1;
   const bool b_along_k = problem.b.major == Major::column || shape.n == 1;
   if (is_turned(problem, shape, nr)) {
-    return {true,
-            {shape.n, shape.m, shape.k},
-            problem.a.major == Major::column,
-            b_along_k,
-            a_along_k && b_along_k};
+    return {
+        true, {shape.n, shape.m, shape.k}, problem.a.major == Major::column, b_along_k, a_along_k};
   }
-  return {false, shape, problem.b.major == Major::row, a_along_k, a_along_k && b_along_k};
+  return {false, shape, problem.b.major == Major::row, a_along_k, b_along_k};
 }
 
 }  // namespace tessera

@@ -309,6 +309,23 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   }
 }
 
+// Rows of A along k beside a few columns of B are dot products: A stays where it is, B is copied.
+// Not where k is short for the rows that share it.
+TEST(Planner, NarrowProductsAreDots) {
+  const Machine machine = machine_by_name("zen5");
+  const GemmTypes types{ElementType::f32, ElementType::f32, ElementType::f32};
+  for (const GemmShape& shape :
+       {GemmShape{170, 4, 71}, {299, 8, 242}, {668, 8, 172}, {50, 3, 20}}) {
+    const Plan plan = make_plan(dense_problem(shape, types), machine);
+    EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.m << "×" << shape.n;
+  }
+  Problem transposed = dense_problem({8, 100, 20}, types);
+  transposed.b.major = Major::column;
+  EXPECT_FALSE(make_plan(transposed, machine).tile.b_in_place);
+  transposed.groups = {{8, 100, 200}};
+  EXPECT_TRUE(make_plan(transposed, machine).tile.b_in_place);
+}
+
 TEST(Planner, OneRowIsSharedByAllCores) {
   const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
   EXPECT_EQ(plan.schedule.workers, 8);
