@@ -90,10 +90,12 @@ void TileRunner::run(const WorkItem& item) {
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;
+  // Where there is nothing to multiply, `finish` alone writes C of any strides.
+  const bool collects = launch_.multiplies() || !product_.is_dots;
   if (!whole) {
     first.sum = slot(item, item.peer);
     first.sum_stride = padded_columns(tile.cols);
-  } else if (product_.sums_in_c() && (launch_.multiplies() || !product_.is_dots)) {
+  } else if (collects && product_.sums_in_c()) {
     first.sum = const_cast<void*>(at(product_.c, tile.row, tile.col));
     first.sum_stride = product_.c.row_stride;
     first.sum_column = product_.sum_column();
