@@ -90,8 +90,8 @@ void TileRunner::run(const WorkItem& item) {
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;
-  // Where there is nothing to multiply, `finish` alone writes C of any strides.
-  const bool collects = launch_.multiplies() || !product_.is_dots;
+  // Where there is nothing to multiply, no sums are collected and `finish` alone writes C.
+  const bool collects = launch_.multiplies();
   if (!whole) {
     first.sum = slot(item, item.peer);
     first.sum_stride = padded_columns(tile.cols);
@@ -103,7 +103,7 @@ void TileRunner::run(const WorkItem& item) {
     first.beta = problem.beta;
     scaled = true;
     finishes = problem.epilogue != Epilogue{};
-  } else if (launch_.multiplies() && (k_end - k_begin > 1 || product_.depth() > blocking_.step)) {
+  } else if (collects && (k_end - k_begin > 1 || product_.depth() > blocking_.step)) {
     first.sum = sums_;
     first.sum_stride = padded_columns(tile.cols);
   }
@@ -270,8 +270,9 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         if (depth > 0) {
           task.b = block_of_b(tile, iteration, depth, from, col, task.cols, b_is_held || row > 0);
         }
-        if (sum != nullptr)
+        if (sum != nullptr) {
           task.sum = sum + (row * task.sum_stride + col * task.sum_column) * sum_size;
+        }
         const Finish block_finish = sub_block(finish, row, col);
         task.finish = finishes_now ? &block_finish : nullptr;
         if (looks_ahead) look_ahead(item, tile, k + from, row, col, row == 0 && !b_is_held);
