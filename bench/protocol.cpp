@@ -21,11 +21,12 @@ constexpr double kLongCall = 50e-3;
 constexpr int kMinRounds = 7;
 constexpr int kMinRoundsLong = 3;
 constexpr int kMaxRounds = 101;
-// Thread pools spin after a call before they sleep, OpenBLAS's for 2^28 ticks of the time stamp
-// counter, 103 ms at 2.6 GHz; until then they take a core from whoever comes next. Two threads, f32
-// 16×4096×4096 after OpenBLAS, best sample, 2026-11: 45 to 64 GFLOP/s after 20 ms, 124 after 120
-// ms.
-constexpr auto kSettle = std::chrono::milliseconds(120);
+// Thread pools spin after a call before they sleep, and take a core from whoever comes next until
+// then. GNU OpenMP's and OpenBLAS's, which is asked for less (peers/openblas.cpp), are done by
+// then; and a core that has nothing to do for long is given to other guests of the host, who stay
+// for a while: Zen 5, two threads, 2026-11, the spread of 16×4096×4096, 512³, 256³ and 128³ in f32,
+// per cent, after 5 ms 5, 2, 2, 2, after 120 ms 27, 21, 11, 10.
+constexpr auto kSettle = std::chrono::milliseconds(5);
 // A pool that slept wakes where the scheduler puts it, now and then on the core of the thread that
 // waits for it, which it shares until a timer tick, 4 ms at 250 a second, moves it away. Calls are
 // not timed before it has had two.
