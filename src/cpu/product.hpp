@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/block_spec.hpp"
+#include "core/orientation_rule.hpp"
 #include "cpu/kernel.hpp"
 #include "schedule/work_item.hpp"
 #include "tessera/packed.hpp"
@@ -69,12 +70,17 @@ struct Product {
 };
 
 // A result's column per lane is wanted: of a row-major C its rows, of a column-major one its
-// columns; and of a narrow C its long side.
+// columns; and of a narrow C mostly its long side (core/orientation_rule.hpp).
 inline bool is_better_turned(const Operands& operands, const KernelCode& code) {
   const MatrixView& c = operands.c;
-  if (c.cols * 4 <= code.nr && c.rows > c.cols) return true;
-  if (c.rows * 4 <= code.nr && c.cols > c.rows) return false;
-  return c.col_stride != 1 && c.row_stride == 1;
+  const ConstMatrixView& a = operands.a;
+  const ConstMatrixView& b = operands.b;
+  const bool by_columns = c.col_stride != 1 && c.row_stride == 1;
+  const StoredProduct stored = by_columns ? StoredProduct{c.cols, c.rows, a.cols, size_of(b.type),
+                                                          b.row_stride == 1 || b.cols == 1}
+                                          : StoredProduct{c.rows, c.cols, a.cols, size_of(a.type),
+                                                          a.col_stride == 1 || a.rows == 1};
+  return by_columns != vectors_run_down(stored, code.nr);
 }
 
 inline Product product_of(const Operands& operands, const TileConfig& tile,

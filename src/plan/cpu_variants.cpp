@@ -61,7 +61,10 @@ constexpr std::int64_t kDotBytes = 4096;
 // over the time by dots: row-major C of few columns, f32 200×8×16 1.23, 200×4×24 1.73, 1000×2×30
 // 3.2, 200×8×64 1.57, bf16 50×4×48 2.6, i8 200×8×64 0.72, 300×6×100 0.80, 15×8×475 with B copied
 // 0.70; C with rows along vectors, f32 8×100×20 0.56, 8×100×50 0.89, 4×300×40 1.27, 16×100×50 0.68,
-// 16×40×100 1.14, f64 8×100×40 1.13, 16×100×50 0.88, i8 16×40×400 0.85.
+// 16×40×100 1.14, f64 8×100×40 1.13, 16×100×50 0.88, i8 16×40×400 0.85. Few columns, 4 bytes of
+// sums each, are less than a panel that is packed: f32 8×8×16 1.07, 16×8×24 0.91, 16×8×32 1.27,
+// 8×16×32 0.99, 16×16×64 1.06, 16×24×64 0.96, f64 4×8×16 1.01, 16×8×32 1.02, bf16 8×8×32 1.13,
+// 16×8×64 1.54, 12×16×96 1.07.
 constexpr std::int64_t kLeastDotBytes = 64;
 constexpr std::int64_t kDotBytesForEachRow = 32;
 constexpr std::int64_t kLeastDotBytesOfBytes = 512;
@@ -151,8 +154,10 @@ bool CpuVariants::suits_dots() const {
   // A C whose rows are no vectors is better written by dot products anyway.
   const Major across = product.is_turned ? Major::row : Major::column;
   const std::int64_t rows = request.problem.c.major == across ? 1 : shape.m;
+  const std::int64_t for_each_row =
+      std::min(kDotBytesForEachRow, shape.n * size_of(accumulator_of(request.problem.types)) / 4);
   const std::int64_t least =
-      size == 1 ? kLeastDotBytesOfBytes : std::max(kLeastDotBytes, kDotBytesForEachRow * rows);
+      size == 1 ? kLeastDotBytesOfBytes : std::max(kLeastDotBytes, for_each_row * rows);
   return kernel.multiplies_dots && product.b_lies_along_k && (product.a_lies_along_k || size > 1) &&
          shape.m <= kMostRowsOfDots && shape.k * size >= least;
 }
@@ -166,6 +171,8 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     tile.b_in_place = true;
     tile.block_k = choose_block_k(shape.k, kernel, 1, kDotBytes);
     tiles.push_back(tile);
+    // Nothing else is worth a look, whatever predictions of narrow panels say.
+    if (shape.n <= packed.nr) return tiles;
   }
   if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
     tiles.push_back(in_place(packed, false, splits));
@@ -271,7 +278,12 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
   const GemmShape& shape = product.shape;
   tile.a_in_place = a_too;
   tile.b_in_place = true;
-  if (multiply_adds(shape) <= kSmallProduct) return tile;
+  // In one pass over k, by the short way. Zen 5, f32, 2026-11, in blocks over in one pass: 8×8×500
+  // 2.4, 8×16×500 2.7, 8×32×500 1.4, 5×6×1237 2.1, 2×8×2000 1.3.
+  if (multiply_adds(shape) <= kSmallProduct) {
+    if (a_too) tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
+    return tile;
+  }
   // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block,
   // and 7.5 in two (Zen 5, 2026-11).
   const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));

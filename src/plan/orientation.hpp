@@ -1,20 +1,34 @@
 // Which way round a CPU product is computed. The microkernel lays C's rows in vectors, so a
-// column-major C, or one of very few columns, is computed as Cᵀ = Bᵀ·Aᵀ: then nr runs along m and
-// mr along n, and what is said of B in place concerns A.
+// column-major C, or mostly one of very few columns, is computed as Cᵀ = Bᵀ·Aᵀ: then nr runs along
+// m and mr along n, and what is said of B in place concerns A.
 #pragma once
 
 #include <utility>
 
+#include "core/orientation_rule.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/tile_config.hpp"
 
 namespace tessera {
 
+// A single row or column lies along k either way, but for rare strides, which the backend packs.
+inline bool a_lies_along_k(const Problem& problem, const GemmShape& shape) {
+  return problem.a.major == Major::row || shape.m == 1;
+}
+
+inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
+  return problem.b.major == Major::column || shape.n == 1;
+}
+
 // The backend decides the same for each product from its strides (cpu/product.hpp).
 inline bool is_turned(const Problem& problem, const GemmShape& shape, int nr) {
-  if (shape.n * 4 <= nr && shape.m > shape.n) return true;
-  if (shape.m * 4 <= nr && shape.n > shape.m) return false;
-  return problem.c.major == Major::column;
+  const bool by_columns = problem.c.major == Major::column;
+  const StoredProduct stored =
+      by_columns ? StoredProduct{shape.n, shape.m, shape.k, size_of(problem.types.b),
+                                 b_lies_along_k(problem, shape)}
+                 : StoredProduct{shape.m, shape.n, shape.k, size_of(problem.types.a),
+                                 a_lies_along_k(problem, shape)};
+  return by_columns != vectors_run_down(stored, nr);
 }
 
 // The same tile as seen from the other side; mr and nr stay the kernel's.
@@ -34,9 +48,8 @@ struct FacedProduct {
 };
 
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr) {
-  // A single row or column lies along k either way, but for rare strides, which the backend packs.
-  const bool a_along_k = problem.a.major == Major::row || shape.m == 1;
-  const bool b_along_k = problem.b.major == Major::column || shape.n == 1;
+  const bool a_along_k = a_lies_along_k(problem, shape);
+  const bool b_along_k = b_lies_along_k(problem, shape);
   if (is_turned(problem, shape, nr)) {
     return {
         true, {shape.n, shape.m, shape.k}, problem.a.major == Major::column, b_along_k, a_along_k};

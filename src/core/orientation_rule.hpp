@@ -1,0 +1,55 @@
+// Which way round a CPU computes a product: the planner decides it from a problem's layouts
+// (plan/orientation.hpp), the backend from strides (cpu/product.hpp), by the same rule.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tessera {
+
+// A product by how C lies: its `cols` are next to each other in memory, and `rows_lie_along_k` of
+// the operand whose rows are C's rows (A's, or of a column-major C B's columns).
+struct StoredProduct {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t depth = 0;
+  int element_bytes = 0;
+  bool rows_lie_along_k = false;
+};
+
+// The least k for which vectors had better run down C's long side than along its few columns: what
+// lies along k is multiplied as dot products then, and what lies across is read in place, but sums
+// go to C one by one. Before, the multiply-adds that leave most of a vector empty are fewer than
+// what that takes. Zen 5, one thread, 2026-11, 200 rows, the time down the long side over the time
+// along the columns, with 1, 2, 4 and 8 columns: f32 along k, k = 8 1.64, 3.65, 3.92, 5.08; 16
+// 0.55, 0.82, 1.58, 3.17; 32 0.36, 0.53, 1.01, 2.05; 64 0.24, 0.36, 0.71, 0.98. bf16 16 2.14, 3.94,
+// 4.02, 4.86; 32 0.52, 0.75, 1.10, 2.04; 128 0.23, 0.32, 0.46, 0.91. i8 64 0.58, 1.49, 1.76, 2.44;
+// 256 0.65, 1.14, 1.17, 1.53; 512 0.19, 0.89, 0.95, 1.21. f64 with 1, 2 and 4, 4 1.30, 3.78, 4.88;
+// 8 0.67, 0.91, 1.83; 24 0.44, 0.52, 1.07. Registers of half the width, f32: 8 0.65, 3.12, 3.66;
+// 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39.
+inline std::int64_t least_depth_down(const StoredProduct& product, int nr) {
+  constexpr std::int64_t kWide = 128;  // bytes of a register tile's row of sums
+  constexpr std::int64_t kStepsOfNarrow = 64;
+  constexpr std::int64_t kStepsForEach = 10;
+  constexpr std::int64_t kStepsLess = 12;
+  constexpr std::int64_t kBytesOfBytes = 512;
+  const std::int64_t size = product.element_bytes;
+  const std::int64_t width = nr * std::max<std::int64_t>(4, size);
+  const std::int64_t one_vector = width / 2 / size;
+  if (product.cols == 1) return product.rows_lie_along_k ? one_vector : 0;
+  // Elements of a step of k: one of 4 bytes or more, or as many smaller ones as that holds.
+  const std::int64_t step = std::max<std::int64_t>(1, 4 / size);
+  if (width < kWide) return kStepsOfNarrow * step;
+  const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
+  return std::max(are_bytes_along_k ? kBytesOfBytes : one_vector,
+                  (kStepsForEach * product.cols - kStepsLess) * step);
+}
+
+// Whether vectors run down C's rows, though its columns are what is dense: where it has few of
+// these, and more of those.
+inline bool vectors_run_down(const StoredProduct& product, int nr) {
+  return product.cols * 4 <= nr && product.rows > product.cols &&
+         product.depth >= least_depth_down(product, nr);
+}
+
+}  // namespace tessera

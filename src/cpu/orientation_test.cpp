@@ -1,0 +1,99 @@
+// The planner and the backend find out by themselves which way round a product is computed: the one
+// from layouts, the other from strides. They have to agree, or blocks lie across.
+#include "plan/orientation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "core/catalogue.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/product.hpp"
+#include "support/check_product.hpp"
+#include "tessera/problem.hpp"
+
+namespace tessera {
+namespace {
+
+using test::Fill;
+using test::Placement;
+using test::Product;
+
+// 16 of an element's bytes and fewer, and what the rule calls long.
+constexpr std::int64_t kDepths[] = {1, 8, 16, 40, 70, 600};
+
+void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int majors,
+                      std::int64_t padding) {
+  const auto place = [&](int operand) {
+    return Placement{.column_major = (majors >> operand & 1) != 0, .padding = padding};
+  };
+  GemmTypes types = gemm_types_for(kernel.a);
+  types.b = kernel.b;
+  Product product(types, shape, 0, Fill::normal, 1, place(0), place(1), place(2));
+  const Operands operands = product.operands();
+  const Problem problem = describe({&operands, 1}, 1, 0, {});
+  const cpu::KernelCode& code = *cpu::find_code(kernel.name);
+  EXPECT_EQ(is_turned(problem, shape, kernel.tile.nr), cpu::is_better_turned(operands, code))
+      << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors " << majors
+      << ", padding " << padding;
+}
+
+TEST(Orientation, IsTheSameForThePlannerAndTheBackend) {
+  for (const KernelEntry& kernel : cpu_kernels()) {
+    if (cpu::find_code(kernel.name) == nullptr) continue;
+    for (const std::int64_t k : kDepths) {
+      for (const GemmShape& shape :
+           {GemmShape{1, 1, k}, GemmShape{1, 9, k}, GemmShape{9, 1, k}, GemmShape{3, 7, k},
+            GemmShape{7, 3, k}, GemmShape{40, 2, k}, GemmShape{2, 40, k}, GemmShape{40, 8, k},
+            GemmShape{30, 30, k}}) {
+        for (int majors = 0; majors < 8; ++majors) {
+          expect_agreement(kernel, shape, majors, 0);
+          expect_agreement(kernel, shape, majors, 3);
+        }
+      }
+    }
+  }
+}
+
+// Along C's rows for a short k, down its columns for a long one.
+TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
+  const auto is_down = [](const GemmShape& shape, ElementType type, int nr, Major a) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.a.major = a;
+    return is_turned(problem, shape, nr);
+  };
+  using enum ElementType;
+  EXPECT_FALSE(is_down({300, 5, 4}, f32, 32, Major::row));
+  EXPECT_FALSE(is_down({383, 8, 18}, f32, 32, Major::row));
+  EXPECT_TRUE(is_down({170, 4, 71}, f32, 32, Major::row));
+  EXPECT_TRUE(is_down({1000, 2, 30}, f32, 32, Major::row));
+  EXPECT_TRUE(is_down({200, 1, 16}, f32, 32, Major::row));
+  EXPECT_FALSE(is_down({200, 1, 15}, f32, 32, Major::row));
+  EXPECT_TRUE(is_down({200, 1, 2}, f32, 32, Major::column));
+  EXPECT_TRUE(is_down({200, 1, 8}, f64, 16, Major::row));
+  EXPECT_FALSE(is_down({200, 1, 16}, bf16, 32, Major::row));
+  EXPECT_TRUE(is_down({200, 1, 32}, bf16, 32, Major::row));
+  EXPECT_FALSE(is_down({200, 2, 511}, i8, 32, Major::row));
+  EXPECT_TRUE(is_down({200, 2, 512}, i8, 32, Major::row));
+  EXPECT_TRUE(is_down({200, 2, 64}, i8, 32, Major::column));
+  EXPECT_FALSE(is_down({200, 2, 63}, f32, 16, Major::row));  // AVX2's
+  EXPECT_TRUE(is_down({200, 2, 64}, f32, 16, Major::row));
+  EXPECT_FALSE(is_down({8, 8, 500}, f32, 32, Major::row));  // no long side
+}
+
+// Of a column-major C the same from the other side.
+TEST(Orientation, OfFewRowsOfColumnsIsTheSame) {
+  for (const std::int64_t k : kDepths) {
+    const GemmShape rows{200, 3, k};
+    const GemmShape columns{3, 200, k};
+    const Problem by_rows = dense_problem(rows);
+    Problem by_columns = dense_problem(columns);
+    for (OperandLayout* layout : {&by_columns.a, &by_columns.b, &by_columns.c}) {
+      layout->major = Major::column;
+    }
+    EXPECT_NE(is_turned(by_rows, rows, 32), is_turned(by_columns, columns, 32)) << k;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
