@@ -15,6 +15,26 @@ constexpr std::int64_t kRowsOfManyStreams = 8;
 constexpr std::int64_t kRowsOfOneWideTile = 8;
 constexpr std::int64_t kMostRowsOfWideTiles = 48;
 
+// With a k this short, most of a large C's time is writing it: rows of it are written from end to
+// end, by wide tiles of eight rows, while B stays in a near cache. Zen 5, one thread, 2026-11, the
+// time by panels of C's columns (packed or packed in passing) over the time along its rows: f32
+// 732×959×4 1.29, 1282×1544×5 1.19, 142×1190×19 1.16, 64×3000×12 1.18, 16×3000×8 1.13, 2464×1645×28
+// 1.55, 3000×3000×16 1.44 to 2.2, 4096×4096×16 2.2, 1000×1000×32 1.06, f64 732×959×4 1.28,
+// 2464×1645×28 1.44, 3000×3000×16 2.4; with more k 700×800×48 1.00, 3000×3000×64 0.88, 4096×4096×64
+// 0.78. With a C of less than 512 KB 100×1000×8 0.97, 300×300×16 0.95, 60×1000×4 0.95; with columns
+// for one vector 20000×8×8 0.69, for two 20000×20×8 1.23. Where there are half as many registers of
+// half the width, it loses: 732×959×4 0.95, 3000×3000×16 0.69.
+constexpr std::int64_t kShortDepth = 32;
+constexpr std::int64_t kPartOfL2 = 2;
+
+// Of a block of C, where there are wide registers, `nr` columns of a register tile, and B's rows
+// are dense.
+inline bool goes_along_rows(std::int64_t scratchpad_bytes, int nr, std::int64_t rows,
+                            std::int64_t cols, std::int64_t depth, int sum_bytes) {
+  return depth <= kShortDepth && rows > kRowsOfOneWideTile && 2 * cols > nr &&
+         kPartOfL2 * rows * cols * sum_bytes >= scratchpad_bytes;
+}
+
 // Whether the last cache does not hold so many bytes from one call to the next: a third of it, of
 // which others have their share.
 inline bool come_from_memory(double bytes, std::int64_t cache_bytes) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/in_place_rule.hpp"
 #include "tessera/machine.hpp"
 
 namespace tessera {
@@ -26,10 +27,10 @@ inline bool has_passing(const Machine& machine, int mr) {
 }
 
 // Of a block of C, where both operands' rows are dense: whether it also has strips enough to read a
-// panel again, and columns enough to keep multiply-adds under way.
+// panel again, columns enough to keep multiply-adds under way, and a k that is worth panels.
 inline bool suits_passing(const Machine& machine, int mr, int nr, std::int64_t rows,
-                          std::int64_t cols) {
-  return has_passing(machine, mr) && rows > mr && 2 * cols > nr;
+                          std::int64_t cols, std::int64_t depth) {
+  return has_passing(machine, mr) && rows > mr && 2 * cols > nr && depth > kShortDepth;
 }
 
 }  // namespace tessera

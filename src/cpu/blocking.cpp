@@ -202,6 +202,13 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   return collide && streams_rather ? 0 : ahead;
 }
 
+bool goes_along_rows(const Plan& plan, const Product& product) {
+  const KernelCode& code = *product.code;
+  return product.a_in_place && code.wide_rows > kRowsOfOneWideTile &&
+         tessera::goes_along_rows(second_level_cache(plan), code.nr, product.block_rows(),
+                                  product.block_cols(), product.depth(), size_of(code.accumulator));
+}
+
 int streams_of(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   const std::int64_t rows = product.block_rows();
@@ -267,7 +274,8 @@ bool packs_in_passing(const Plan& plan, const Product& product) {
   const bool are_in_place = product.a_in_place && product.b_in_place && !product.is_dots;
   return are_in_place && code.passing_cols > 0 && product.a.col_stride == 1 &&
          product.b.col_stride == 1 &&
-         suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols());
+         suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols(),
+                       product.depth());
 }
 
 // Rows of A in place that stay in L2, whose sets repeat every 128 KB, while B's columns pass by: a
@@ -313,6 +321,7 @@ bool streams_near(const Product& product, std::int64_t l2) {
 Step step_of(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
   if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return {depth};
+  if (goes_along_rows(plan, product)) return {depth, 0, 1, true};
   if (const int rows_ahead = wide_rows_ahead(plan, product); rows_ahead > 0) {
     return {depth, 0, rows_ahead};
   }
@@ -389,7 +398,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   }
   blocking.steps_together = has_two_units();
   blocking.fetches_near = !has_two_units();
-  blocking.sums_are_far = writes_far(launch, product, blocking);
+  blocking.sums_are_far = step.goes_along_rows || writes_far(launch, product, blocking);
   return blocking;
 }
 

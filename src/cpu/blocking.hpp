@@ -88,8 +88,9 @@ struct Step {
   // So much of it is multiplied before the sums go to memory; less than a block's depth only where
   // a large B streams by in place. The bits of C depend on it.
   std::int64_t depth = 0;
-  int streams = 0;     // BlockTask's
-  int rows_ahead = 0;  // BlockTask's
+  int streams = 0;               // BlockTask's
+  int rows_ahead = 0;            // BlockTask's
+  bool goes_along_rows = false;  // of C (BlockTask::sums_are_far)
 };
 Step step_of(const Plan& plan, const Product& product);
 

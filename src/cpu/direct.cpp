@@ -117,6 +117,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
+  form.task.sums_are_far = step.goes_along_rows;
   if (product.is_dots && !product.a_in_place) {
     const int size = kernel.packed_size_a;
     const std::int64_t stride = copied_stride(product.depth(), size);

@@ -143,8 +143,8 @@ struct BlockTask {
   std::int32_t sum_column = 1;
   // Of A in place, that register tiles take at a time; 0: all that they hold.
   std::int16_t tile_rows = 0;
-  // Register tiles come row by row of them, not column by column, and all of a tile's sums are
-  // fetched first; only where `depth` is short (Blocking).
+  // Register tiles come row by row of them, not column by column; those that are not wide fetch all
+  // of a tile's sums first. Only where `depth` is short (Blocking).
   bool sums_are_far = false;
   // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
   // where there is code for it: fewer instructions, the same bits.

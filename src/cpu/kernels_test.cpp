@@ -180,9 +180,10 @@ TEST_P(Kernels, BitsDoNotDependOnWideTiles) {
   for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(code.wide_rows, 19); ++rows) {
     for (std::int64_t cols = 1; cols <= 18 * lanes; cols += cols < 9 * lanes ? lanes / 2 : 67) {
       for (const std::int64_t depth : {1, 5, 40}) {
-        std::vector<unsigned char> found[2];
-        for (const int rows_ahead : {0, 16}) {
-          std::vector<unsigned char>& sum = found[rows_ahead > 0];
+        std::vector<unsigned char> found[3];
+        // By register tiles, by wide ones, and by these along C's rows.
+        for (const int way : {0, 1, 2}) {
+          std::vector<unsigned char>& sum = found[way];
           sum.assign(static_cast<std::size_t>(rows * (cols + 3) * sum_size), 0x11);
           cpu::BlockTask task;
           task.rows = rows;
@@ -194,10 +195,12 @@ TEST_P(Kernels, BitsDoNotDependOnWideTiles) {
           task.sum_stride = cols + 3;
           task.alpha = depth == 5 ? 1 : 0.5;
           task.beta = depth == 40 ? 0 : 2;
-          task.rows_ahead = static_cast<std::int16_t>(rows_ahead);
+          task.rows_ahead = static_cast<std::int16_t>(way > 0 ? 16 : 0);
+          task.sums_are_far = way == 2;
           code.multiply(task);
         }
         ASSERT_EQ(found[0], found[1]) << rows << "×" << cols << "×" << depth;
+        ASSERT_EQ(found[0], found[2]) << rows << "×" << cols << "×" << depth;
         ASSERT_NE(found[1], std::vector<unsigned char>(found[1].size(), 0x11));
       }
     }

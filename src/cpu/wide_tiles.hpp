@@ -170,45 +170,101 @@ struct WideTable {
   static constexpr auto kEdge = all_edges(std::make_index_sequence<kRows>());
 };
 
+// A block of C in wide tiles: so many of its rows at a time, and as many vectors of them.
+template <class Ops>
+class WideBlock {
+ public:
+  explicit WideBlock(const BlockTask& block) : block_(block) {
+    constexpr std::int64_t kMostRows = kWideRows<Ops>;
+    groups_ = (block.rows + kMostRows - 1) / kMostRows;
+    vectors_ = wide_vectors<Ops>(static_cast<int>((block.rows + groups_ - 1) / groups_));
+    tile_.a_row = block.a.along_stride;
+    tile_.a_step = block.a.depth_stride;
+    tile_.b_row = block.b.depth_stride;
+    tile_.depth = block.depth;
+    tile_.rows_ahead = std::min<std::int64_t>(block.rows_ahead, kLinesAhead / vectors_);
+    tile_.sum_stride = block.sum_stride;
+    tile_.alpha = Ops::scalar(block.alpha);
+    tile_.beta = Ops::scalar(block.beta);
+  }
+
+  // B comes once, and stays near while all rows of C meet a tile's columns of it.
+  void down_columns() {
+    for (std::int64_t col = 0; col < block_.cols; col += cols_) {
+      face_columns(col);
+      for (std::int64_t group = 0, row = 0; group < groups_; ++group, row += rows_) {
+        face_rows(group, row);
+        multiply(row, col);
+      }
+    }
+    finish(0, block_.rows);
+  }
+
+  // B stays near anyway, and C's rows are written from end to end.
+  void along_rows() {
+    tile_.rows_ahead = 0;
+    for (std::int64_t group = 0, row = 0; group < groups_; ++group, row += rows_) {
+      face_rows(group, row);
+      for (std::int64_t col = 0; col < block_.cols; col += cols_) {
+        face_columns(col);
+        multiply(row, col);
+      }
+      finish(row, rows_);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kLanes = Ops::kLanes;
+
+  // Groups have nearly equal numbers of rows.
+  void face_rows(std::int64_t group, std::int64_t row) {
+    rows_ = (block_.rows - row) / (groups_ - group);
+    tile_.a = static_cast<const typename Ops::A*>(block_.a.data) + row * tile_.a_row;
+  }
+
+  void face_columns(std::int64_t col) {
+    cols_ = std::min(vectors_ * kLanes, block_.cols - col);
+    taken_ = (cols_ + kLanes - 1) / kLanes;
+    tile_.mask = Ops::mask(static_cast<int>(cols_ - (taken_ - 1) * kLanes));
+    tile_.b = static_cast<const typename Ops::B*>(block_.b.data) + col;
+    tile_.next_columns = col + cols_ < block_.cols ? cols_ : 0;
+  }
+
+  void multiply(std::int64_t row, std::int64_t col) {
+    tile_.sum = static_cast<typename Ops::Acc*>(block_.sum) + row * tile_.sum_stride + col;
+    const auto at = static_cast<std::size_t>(rows_ - 1);
+    const bool is_whole =
+        cols_ == vectors_ * kLanes && vectors_ == wide_vectors<Ops>(static_cast<int>(rows_));
+    const auto function = is_whole
+                              ? WideTable<Ops>::kWhole[at]
+                              : WideTable<Ops>::kEdge[at][static_cast<std::size_t>(taken_ - 1)];
+    function(tile_);
+  }
+
+  void finish(std::int64_t row, std::int64_t rows) const {
+    if (block_.finish == nullptr) return;
+    const auto* sum = static_cast<const typename Ops::Acc*>(block_.sum) + row * block_.sum_stride;
+    finish_block<typename Ops::Acc>(sub_block(*block_.finish, row, 0), sum, block_.sum_stride, rows,
+                                    block_.cols);
+  }
+
+  const BlockTask& block_;
+  WideTask<Ops> tile_;
+  std::int64_t groups_ = 0;   // of rows
+  std::int64_t vectors_ = 0;  // of a tile
+  std::int64_t rows_ = 0;     // at hand
+  std::int64_t cols_ = 0;     // at hand, and the vectors that they take
+  std::int64_t taken_ = 0;
+};
+
 // KernelCode::multiply where a B in place is walked so (BlockTask::rows_ahead).
 template <class Ops>
 void multiply_wide(const BlockTask& task) {
-  constexpr std::int64_t kLanes = Ops::kLanes;
-  WideTask<Ops> wide;
-  wide.a_row = task.a.along_stride;
-  wide.a_step = task.a.depth_stride;
-  wide.b_row = task.b.depth_stride;
-  wide.depth = task.depth;
-  wide.sum_stride = task.sum_stride;
-  wide.alpha = Ops::scalar(task.alpha);
-  wide.beta = Ops::scalar(task.beta);
-
-  const std::int64_t groups = (task.rows + kWideRows<Ops> - 1) / kWideRows<Ops>;
-  const std::int64_t most_rows = (task.rows + groups - 1) / groups;
-  const std::int64_t vectors = wide_vectors<Ops>(static_cast<int>(most_rows));
-  wide.rows_ahead = std::min<std::int64_t>(task.rows_ahead, kLinesAhead / vectors);
-  for (std::int64_t col = 0, cols = 0; col < task.cols; col += cols) {
-    cols = std::min(vectors * kLanes, task.cols - col);
-    const std::int64_t taken = (cols + kLanes - 1) / kLanes;
-    wide.mask = Ops::mask(static_cast<int>(cols - (taken - 1) * kLanes));
-    wide.b = static_cast<const typename Ops::B*>(task.b.data) + col;
-    wide.next_columns = col + cols < task.cols ? cols : 0;
-    for (std::int64_t group = 0, row = 0; group < groups; ++group) {
-      // Nearly equal numbers of rows.
-      const std::int64_t rows = (task.rows - row) / (groups - group);
-      wide.a = static_cast<const typename Ops::A*>(task.a.data) + row * wide.a_row;
-      wide.sum = static_cast<typename Ops::Acc*>(task.sum) + row * wide.sum_stride + col;
-      const auto at = static_cast<std::size_t>(rows - 1);
-      const bool is_whole =
-          cols == vectors * kLanes && vectors == wide_vectors<Ops>(static_cast<int>(rows));
-      const auto tile = is_whole ? WideTable<Ops>::kWhole[at]
-                                 : WideTable<Ops>::kEdge[at][static_cast<std::size_t>(taken - 1)];
-      tile(wide);
-      row += rows;
-    }
-  }
-  if (task.finish != nullptr) {
-    finish_block<typename Ops::Acc>(*task.finish, task.sum, task.sum_stride, task.rows, task.cols);
+  WideBlock<Ops> block(task);
+  if (task.sums_are_far) {
+    block.along_rows();
+  } else {
+    block.down_columns();
   }
 }
 

@@ -128,8 +128,15 @@ std::int64_t CpuVariants::cols_of(const TileConfig& tile) const {
 bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
   const std::int64_t rows = rows_of(packed);
   return may_pass(kernel, product) && !may_go_short_way(product.shape) &&
-         suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed)) &&
+         suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
+                       product.shape.k) &&
          passing_pays(product.shape, rows, size_of(kernel.b), request.machine);
+}
+
+bool CpuVariants::goes_along_rows_here(const TileConfig& packed) const {
+  return kernel.reads_in_place && packed.mr >= kRowsOfNarrow && product.b_rows_are_dense &&
+         goes_along_rows(request.machine.scratchpad_bytes, packed.nr, rows_of(packed),
+                         cols_of(packed), product.shape.k, size_of(kernel.a));
 }
 
 // As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
@@ -176,6 +183,10 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   }
   if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
     tiles.push_back(in_place(packed, false, splits));
+  }
+  if (goes_along_rows_here(packed)) {
+    tiles.push_back(in_place(packed, true, splits));
+    return tiles;
   }
   if (splits_rather(packed, workers)) return tiles;
   if (suits_passing_here(packed)) {

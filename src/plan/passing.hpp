@@ -38,7 +38,7 @@ inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
   return may_pass(*kernel, product) &&
          suits_passing(machine, tile.mr, tile.nr,
                        std::min<std::int64_t>(facing.block_m, product.shape.m),
-                       std::min<std::int64_t>(facing.block_n, product.shape.n));
+                       std::min<std::int64_t>(facing.block_n, product.shape.n), product.shape.k);
 }
 
 }  // namespace tessera
