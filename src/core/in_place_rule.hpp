@@ -15,6 +15,16 @@ constexpr std::int64_t kRowsOfManyStreams = 8;
 constexpr std::int64_t kRowsOfOneWideTile = 8;
 constexpr std::int64_t kMostRowsOfWideTiles = 48;
 
+// Of a B that stays in the second-level cache twice as many: Zen 5, one thread, 2026-11, the time
+// by packing B in passing over the time by wide tiles, f32 50×330×698 1.12, 64×250×1000 1.06,
+// 64×128×1024 1.08, 90×400×600 1.06, 96×200×1000 1.03, f64 64×130×900 1.09, 64×300×250 1.06; from
+// the last cache f32 64×1000×1000 0.95, f64 64×250×1000 0.94, and of 128 rows and more level:
+// 128×250×1000 0.96, 256³ 1.00, 500×250×1000 1.02.
+inline std::int64_t most_rows_of_wide_tiles(double b_bytes, std::int64_t scratchpad_bytes) {
+  const bool stays = b_bytes <= static_cast<double>(scratchpad_bytes);
+  return stays ? 2 * kMostRowsOfWideTiles : kMostRowsOfWideTiles;
+}
+
 // With a k this short, most of a large C's time is writing it: rows of it are written from end to
 // end, by wide tiles of eight rows, while B stays in a near cache. Zen 5, one thread, 2026-11, the
 // time by panels of C's columns (packed or packed in passing) over the time along its rows: f32

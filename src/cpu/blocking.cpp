@@ -180,7 +180,12 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   const std::int64_t bytes = bytes_of_b(product);
   const bool stays = bytes <= second_level_cache(plan);
   const bool is_one_tile = rows <= kRowsOfOneWideTile;
-  if (rows > code.wide_rows || (has_two_units() && !(stays && is_one_tile))) return 0;
+  const bool is_narrow = code.wide_rows == kRowsOfOneWideTile;
+  const std::int64_t most =
+      code.wide_rows > kRowsOfOneWideTile
+          ? most_rows_of_wide_tiles(static_cast<double>(bytes), second_level_cache(plan))
+          : code.wide_rows;
+  if (rows > most || (has_two_units() && !(stays && is_one_tile))) return 0;
   if (bytes <= plan.machine.l1_bytes) {
     return rows <= kRowsOfWideTilesNear ? kRowsAheadFromCaches : 0;
   }
@@ -191,7 +196,6 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
     ahead /= 2;
   }
   const bool collide = ahead == kRowsAheadOfColliding;
-  const bool is_narrow = code.wide_rows == kRowsOfOneWideTile;
   if (is_far) {
     const std::int64_t enough = rows == 1 ? kMostRowsAhead : (5 * rows + 1) / 2;
     const bool suits = looks_far() && is_one_tile && !is_narrow;

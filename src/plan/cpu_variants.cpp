@@ -272,7 +272,10 @@ bool CpuVariants::walks_wide_tiles() const {
   const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
   const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
                                                    : !collide && !is_far && !may_read_whole_rows();
-  return kernel.reads_in_place && shape.m <= kMostRowsOfWideTiles && suits;
+  const double b_bytes =
+      static_cast<double>(shape.n) * static_cast<double>(shape.k) * size_of(kernel.b);
+  const std::int64_t most = most_rows_of_wide_tiles(b_bytes, request.machine.scratchpad_bytes);
+  return kernel.reads_in_place && shape.m <= most && suits;
 }
 
 std::int64_t CpuVariants::widest_block() const {

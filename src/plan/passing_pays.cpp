@@ -1,5 +1,7 @@
 #include "plan/passing_pays.hpp"
 
+#include "core/in_place_rule.hpp"
+
 namespace tessera {
 namespace {
 
@@ -29,16 +31,15 @@ constexpr std::int64_t kCollidingBytes = 4 << 10;
 constexpr double kMost = 650;
 
 // With less L2 than this B is packed in passing again for every piece of A that takes a quarter of
-// it (cpu/blocking.cpp): twice at most, also where workers have fewer rows each. And where few rows
-// do not share the wait, B has to be narrow. Zen 5, f32, one thread, 2026-11, the time packed or in
-// place over the time in passing, medians of five turns: 64×1000×1000 1.09, 58×270×1459 1.09,
-// 140×1326×779 1.06, 256×4096×4096 1.13, 512×3072×1024 1.05, 200³ 1.07, 512³ 1.00, 470×716×864
-// 1.00, but 768×1000×1000 0.985, 1000³ 0.98, 1500³ 0.965, 1556×350×571 0.97, 1086×59×1472 0.94; f64
-// 96×1000×1000 on two threads 1.01, 256×2048×2048 1.07, 384×384×3000 0.96, 833×129×457 0.965; two
-// threads f32 640³ and 1000³ 0.955. Of few rows 14×124×1355 1.24, 40×100×700 1.14,
-// 40×128×1024 1.08, but 20×384×384 0.91, 24×500×500 0.89, 48×4096×4096 0.86, 24×1000×1000 0.86.
+// it (cpu/blocking.cpp): twice at most, also where workers have fewer rows each. Zen 5, f32, one
+// thread, 2026-11, the time packed or in place over the time in passing, medians of five turns:
+// 64×1000×1000 1.09, 140×1326×779 1.06, 256×4096×4096 1.13, 512×3072×1024 1.05, 200³ 1.07, 512³
+// 1.00, 470×716×864 1.00, but 768×1000×1000 0.985, 1000³ 0.98, 1500³ 0.965, 1556×350×571 0.97,
+// 1086×59×1472 0.94; f64 96×1000×1000 on two threads 1.01, 256×2048×2048 1.07, 384×384×3000 0.96,
+// 833×129×457 0.965; two threads f32 640³ and 1000³ 0.955. Fewer rows had better not share the
+// wait, but read B in place by wide tiles (cpu/wide_tiles.hpp): 14×124×1355 0.92, 16×220×894 0.80,
+// 16×255×4000 0.76, 32×192×1000 0.87, 45×250×2000 0.92, 48×96×1000 0.94, f64 16×255×4000 0.79.
 constexpr std::int64_t kMuchRoom = std::int64_t{2} << 20;
-constexpr std::int64_t kNarrowRowBytes = 1 << 10;
 
 bool has_much_room(const Machine& machine) {
   return machine.scratchpad_bytes >= kMuchRoom;
@@ -60,10 +61,15 @@ bool passing_pays(const GemmShape& shape, std::int64_t rows, std::int64_t elemen
                   const Machine& machine) {
   const std::int64_t row_bytes = shape.n * element;
   const double b_bytes = static_cast<double>(shape.k) * static_cast<double>(row_bytes);
-  const bool comes_fast = has_much_room(machine)
-                              ? b_bytes <= static_cast<double>(machine.scratchpad_bytes)
-                              : row_bytes < kNarrowRowBytes;
-  return (rows >= kLeastRowsOfPassing || comes_fast) && !is_worth_packing(shape, element, machine);
+  // Rows of B whole pages apart are not read by more wide tiles (cpu/blocking.cpp).
+  const std::int64_t most_rows = row_bytes % kCollidingBytes == 0
+                                     ? kMostRowsOfWideTiles
+                                     : most_rows_of_wide_tiles(b_bytes, machine.scratchpad_bytes);
+  const bool has_rows =
+      has_much_room(machine)
+          ? rows >= kLeastRowsOfPassing || b_bytes <= static_cast<double>(machine.scratchpad_bytes)
+          : rows > most_rows;
+  return has_rows && !is_worth_packing(shape, element, machine);
 }
 
 int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int64_t element,

@@ -42,7 +42,12 @@ TEST(PassingPays, WhereFewPiecesOfAPackB) {
 TEST(PassingPays, WhereRowsShareTheWait) {
   EXPECT_FALSE(passes("zen5", {48, 1000, 1000}));
   EXPECT_TRUE(passes("zen5", {49, 1000, 1000}));
-  EXPECT_TRUE(passes("zen5", {40, 100, 1000}));
+  EXPECT_FALSE(passes("zen5", {40, 100, 1000}));
+  EXPECT_TRUE(passes("sapphire-rapids-avx512", {40, 100, 1000}));
+  // Of a B that stays in L2 more rows take wide tiles.
+  EXPECT_FALSE(passes("zen5", {96, 250, 1000}));
+  EXPECT_TRUE(passes("zen5", {97, 250, 1000}));
+  EXPECT_TRUE(passes("zen5", {64, 1024, 200}));
 }
 
 TEST(PassingPays, NotInASmallNearestCache) {
