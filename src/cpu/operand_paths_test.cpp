@@ -3,8 +3,10 @@
 // every microkernel of the catalogue, judged element by element.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -196,6 +198,34 @@ TEST_P(Kernels, StreamsOfB) {
         Product product(plan.problem.types, {m, n, k}, plan.problem.beta, Fill::normal, seed++);
         ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
       }
+    }
+  }
+}
+
+// B's columns along k, as many as vectors take, fewer and more, of any depth: the panels are those
+// of the same elements that lie apart, which are packed one by one.
+TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  const std::int64_t size = size_of(kernel().b);
+  constexpr std::int64_t kMostDepth = 71;
+  const std::int64_t most_cols = 2 * code.nr + 1;
+  const std::int64_t stride = kMostDepth + 2;
+  std::mt19937 random(17);
+  std::vector<unsigned char> dense(static_cast<std::size_t>(most_cols * stride * size));
+  for (unsigned char& byte : dense) byte = static_cast<unsigned char>(random() & 0x3f);
+  std::vector<unsigned char> apart(3 * dense.size());
+  for (std::int64_t i = 0; i < most_cols * stride; ++i) {
+    std::copy_n(dense.data() + i * size, size, apart.data() + 3 * i * size);
+  }
+  for (std::int64_t cols = 1; cols <= most_cols; ++cols) {
+    for (std::int64_t depth = 1; depth <= kMostDepth; depth += depth < 20 ? 1 : 17) {
+      const std::int64_t panels = (cols + code.nr - 1) / code.nr;
+      const auto bytes = static_cast<std::size_t>(panels * code.panel_bytes_b(depth));
+      std::vector<unsigned char> along_k(bytes, 0x55);
+      std::vector<unsigned char> one_by_one(bytes, 0xaa);
+      code.pack_b({dense.data(), cols, depth, stride, 1}, along_k.data());
+      code.pack_b({apart.data(), cols, depth, 3 * stride, 3}, one_by_one.data());
+      ASSERT_EQ(along_k, one_by_one) << cols << " columns, k = " << depth;
     }
   }
 }

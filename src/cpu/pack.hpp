@@ -130,8 +130,12 @@ struct Packer {
             width == Width ? source.depth / kGroup : interleave_edge(from, source, width, panel);
         group += interleave_rest(from, source, width, panel + group * Width);
       } else if (source.depth_stride == 1) {
-        group = width == Width ? transpose(from, source, panel)
-                               : transpose_edge(from, source, width, panel);
+        if constexpr (kIsTall) {
+          group = transpose_tall(from, source, width, panel);
+        } else {
+          group = width == Width ? transpose(from, source, panel)
+                                 : transpose_edge(from, source, width, panel);
+        }
       }
       gather(from, source, width, group, groups, panel);
     }
@@ -242,6 +246,57 @@ struct Packer {
     Transpose::template rows_to_units_at_edge<Source, kGroup, Width>(
         row, source.depth_stride * static_cast<std::int64_t>(sizeof(Source)), width, rows, to,
         Units::kFlip);
+  }
+
+  // Whether the instruction set has code for as many rows at a time as make a vector, and panels
+  // are whole vectors.
+  static constexpr bool kIsTall = [] {
+    if constexpr (Units::kKeepsBits && (sizeof(Word) == 4 || sizeof(Word) == 8) &&
+                  requires { Transpose::template kTallRows<Word>; }) {
+      return Width % Transpose::template kTallRows<Word> == 0;
+    } else {
+      return false;
+    }
+  }();
+
+  // From rows that lie along k, so many at a time and down all of it; what the panel is wider than
+  // there are rows is zero. Returns the number of groups done: all whole ones, but of a k shorter
+  // than a chunk.
+  static std::int64_t transpose_tall(const Source* from, const PackSource& source, int width,
+                                     Word* to) {
+    constexpr int kRows = Transpose::template kTallRows<Word>;
+    constexpr int kChunk = Transpose::template kTallChunk<Word>;
+    static constexpr Source kZeros[kChunk * kGroup] = {};
+    const std::int64_t groups = source.depth / kGroup;
+    const std::int64_t stride = source.along_stride;
+    if (groups < kChunk) return 0;
+    for (int first = 0; first < Width; first += kRows) {
+      const Source* rows = from + first * stride;
+      const int count = width - first;
+      if (count >= kRows) {
+        tall_chunks([&](int r, std::int64_t k) { return rows + r * stride + k; }, groups,
+                    to + first);
+      } else {
+        tall_chunks(
+            [&](int r, std::int64_t k) { return r < count ? rows + r * stride + k : kZeros; },
+            groups, to + first);
+      }
+    }
+    return groups;
+  }
+
+  // `at(r, k)` is where row r's element k lies.
+  template <class At>
+  static void tall_chunks(const At& at, std::int64_t groups, Word* to) {
+    constexpr std::int64_t kChunk = Transpose::template kTallChunk<Word>;
+    for (std::int64_t group = 0;;) {
+      Transpose::tall_to_columns(
+          [&](int r) __attribute__((always_inline)) { return at(r, group * kGroup); },
+          to + group * Width, Width, Units::kFlip);
+      if (group + kChunk >= groups) return;
+      // The last units again where no whole chunk is left.
+      group = group + 2 * kChunk <= groups ? group + kChunk : groups - kChunk;
+    }
   }
 
   // Chunks of a few rows that are transposed before the next rows', which are fetched meanwhile:

@@ -56,18 +56,19 @@ constexpr double kAdditionsPerRowCut = 150;
 // (28), 4 261 (105), 16 267 (170). With 32 rows in f32 63, and packing is faster.
 constexpr std::int64_t kMostRowsOfDots = 16;
 constexpr std::int64_t kDotBytes = 4096;
-// The least k that is worth adding up lanes, and of 8-bit integers, whose rows are packed as fast
-// and whose offset takes multiply-adds of its own. Zen 5, one thread, 2026-11, the time by packing
-// over the time by dots: row-major C of few columns, f32 200×8×16 1.23, 200×4×24 1.73, 1000×2×30
-// 3.2, 200×8×64 1.57, bf16 50×4×48 2.6, i8 200×8×64 0.72, 300×6×100 0.80, 15×8×475 with B copied
-// 0.70; C with rows along vectors, f32 8×100×20 0.56, 8×100×50 0.89, 4×300×40 1.27, 16×100×50 0.68,
-// 16×40×100 1.14, f64 8×100×40 1.13, 16×100×50 0.88, i8 16×40×400 0.85. Few columns, 4 bytes of
-// sums each, are less than a panel that is packed: f32 8×8×16 1.07, 16×8×24 0.91, 16×8×32 1.27,
-// 8×16×32 0.99, 16×16×64 1.06, 16×24×64 0.96, f64 4×8×16 1.01, 16×8×32 1.02, bf16 8×8×32 1.13,
-// 16×8×64 1.54, 12×16×96 1.07.
+// The least k that is worth adding up lanes: for a C whose rows are no vectors, which is better
+// written so anyway, and for one whose rows are, more for each of them, for which columns are
+// packed once; fewer columns than a panel is wide are packed for nothing. Zen 5, one thread,
+// 2026-11, the time by packing over the time by dots. f32, 1000 columns, 2 rows, k = 16 0.79,
+// 32 1.46; 4 rows, 32 0.87, 64 1.32; 8 rows, 64 0.97, 96 1.10; 16 rows, 128 0.95, 200 1.10; 16
+// columns, 8 rows, 64 0.97; 8 columns, 8 rows, 16 0.95, 16 rows, 32 1.08. f64, 1000 columns, 8
+// rows, 32 0.90, 64 1.24; 16 columns 0.88, 1.11; bf16 8 rows, 128 0.91, 200 1.03; i8 4 rows,
+// 128 1.07, 8 rows, 256 0.97, 512 1.32, 8 columns, 64 1.09. Few columns of a row-major C, f32
+// 200×8×16 1.23, 200×4×24 1.73, 1000×2×30 3.2, bf16 50×4×48 2.6, but i8, whose offset takes
+// multiply-adds of its own, 200×8×64 0.72, 300×6×100 0.80.
 constexpr std::int64_t kLeastDotBytes = 64;
 constexpr std::int64_t kDotBytesForEachRow = 32;
-constexpr std::int64_t kLeastDotBytesOfBytes = 512;
+constexpr std::int64_t kFewColumns = 8;  // of 4 bytes of sums
 
 // Products up to 64³ are one tile and one pass over k.
 constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
@@ -158,15 +159,15 @@ TileConfig CpuVariants::in_passing(TileConfig tile) const {
 bool CpuVariants::suits_dots() const {
   const GemmShape& shape = product.shape;
   const int size = size_of(kernel.b);
-  // A C whose rows are no vectors is better written by dot products anyway.
   const Major across = product.is_turned ? Major::row : Major::column;
-  const std::int64_t rows = request.problem.c.major == across ? 1 : shape.m;
+  const bool is_across = request.problem.c.major == across && size > 1;
+  const std::int64_t rows = is_across ? 1 : shape.m;
+  const std::int64_t columns = shape.n * size_of(accumulator_of(request.problem.types)) / 4;
   const std::int64_t for_each_row =
-      std::min(kDotBytesForEachRow, shape.n * size_of(accumulator_of(request.problem.types)) / 4);
-  const std::int64_t least =
-      size == 1 ? kLeastDotBytesOfBytes : std::max(kLeastDotBytes, for_each_row * rows);
+      std::min(kDotBytesForEachRow, std::max(columns, 4 * columns - 3 * kFewColumns));
   return kernel.multiplies_dots && product.b_lies_along_k && (product.a_lies_along_k || size > 1) &&
-         shape.m <= kMostRowsOfDots && shape.k * size >= least;
+         shape.m <= kMostRowsOfDots &&
+         shape.k * size >= std::max(kLeastDotBytes, for_each_row * rows);
 }
 
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {

@@ -330,9 +330,10 @@ TEST(Planner, DotsOfFewColumnsNeedLessDepth) {
     return make_plan(problem, machine).tile.b_in_place;
   };
   EXPECT_TRUE(are_dots({8, 8, 60}));
-  EXPECT_TRUE(are_dots({16, 16, 64}));
-  EXPECT_FALSE(are_dots({16, 16, 48}));
-  EXPECT_FALSE(are_dots({16, 40, 64}));
+  EXPECT_TRUE(are_dots({16, 8, 40}));
+  EXPECT_FALSE(are_dots({16, 16, 64}));
+  EXPECT_TRUE(are_dots({16, 16, 128}));
+  EXPECT_FALSE(are_dots({16, 40, 127}));
 }
 
 // Rows of A along k beside a few columns of B are dot products: A stays where it is, B is copied.
