@@ -276,8 +276,8 @@ bool keeps_apart(const Product& product, int rows) {
 bool packs_in_passing(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   const bool are_in_place = product.a_in_place && product.b_in_place && !product.is_dots;
-  return are_in_place && code.passing_cols > 0 && product.a.col_stride == 1 &&
-         product.b.col_stride == 1 &&
+  return are_in_place && code.passing_cols > 0 &&
+         (product.a.col_stride == 1 || product.a.row_stride == 1) && product.b.col_stride == 1 &&
          suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols(),
                        product.depth());
 }

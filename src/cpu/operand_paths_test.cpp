@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -282,8 +283,10 @@ TEST_P(Kernels, PackedInPassing) {
   for (std::int64_t m = code.mr + 1; m <= code.mr + 9; ++m) {
     for (const std::int64_t n :
          {2 * lanes, 2 * lanes + 1, 3 * lanes, 4 * lanes - 1, 7 * lanes + 5}) {
-      for (const std::int64_t k : {33, 36, 66, 259}) {
+      for (const std::int64_t depth : {33, 36, 66, 259, -66, -259}) {
+        const std::int64_t k = std::abs(depth);
         const bool is_odd = m % 2 == 1;
+        const Placement place_a = {.column_major = depth < 0, .padding = is_odd ? 0 : 3};
         Plan plan = plan_for(kernel(), types_of(kernel(), k != 66), {2 * m + 1, n, k},
                              {m, n + (is_odd ? 0 : 3), k == 259 ? 100 : 320}, {});
         plan.tile.a_in_place = true;
@@ -295,7 +298,7 @@ TEST_P(Kernels, PackedInPassing) {
         plan.problem.beta = k == 33 ? 0 : 1;
         if (n > 4 * lanes) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
         Product product(plan.problem.types, {2 * m + 1, n, k}, plan.problem.beta, Fill::normal,
-                        seed, {.padding = is_odd ? 0 : 3}, {.padding = is_odd ? 5 : 0});
+                        seed, place_a, {.padding = is_odd ? 5 : 0});
         const cpu::Launch launch{plan, code, {}, {}};
         const Epilogue& epilogue = plan.problem.epilogue;
         EXPECT_TRUE(
@@ -305,7 +308,7 @@ TEST_P(Kernels, PackedInPassing) {
         plan.tile.a_in_place = false;
         plan.tile.b_in_place = false;
         Product packed(plan.problem.types, {2 * m + 1, n, k}, plan.problem.beta, Fill::normal,
-                       seed++, {.padding = is_odd ? 0 : 3}, {.padding = is_odd ? 5 : 0});
+                       seed++, place_a, {.padding = is_odd ? 5 : 0});
         ASSERT_EQ(run_and_check(plan, packed, 1), "");
         ASSERT_EQ(product.c.bytes(), packed.c.bytes()) << m << "×" << n << "×" << k;
       }

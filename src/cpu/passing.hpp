@@ -1,13 +1,14 @@
-// Packing in passing: where A's rows lie along k and B's along n, neither is packed beforehand. The
-// first strip of A's rows reads B where it lies and leaves it behind as a panel while it
-// multiplies, with stores that have nothing else to do; the strips below read that panel, which is
-// still in the nearest cache. A's rows are read where they lie all along.
+// Packing in passing: where B's rows lie along n and A's along k, or across it, neither is packed
+// beforehand. The first strip of A's rows reads B where it lies and leaves it behind as a panel
+// while it multiplies, with stores that have nothing else to do; the strips below read that panel,
+// which is still in the nearest cache. A's rows are read where they lie all along.
 //
 // Register tiles are 8 rows by 3 vectors: with four addresses for the rows of A all else finds room
-// in the registers. An element of A is loaded once for all vectors. Read by the multiply-adds
-// themselves, of every other row, it takes fewer instructions, but more loads, of which there are
-// two a cycle: Emerald Rapids, f32, one thread with the core to itself, 2026-11, per cent of the
-// peak without and with that 128×128×32768 85.2 and 82.6, 504×480×256 97.9 and 97.7.
+// in the registers; of an A whose rows lie side by side one is enough. An element of A is loaded
+// once for all vectors. Read by the multiply-adds themselves, of every other row, it takes fewer
+// instructions, but more loads, of which there are two a cycle: Emerald Rapids, f32, one thread
+// with the core to itself, 2026-11, per cent of the peak without and with that 128×128×32768 85.2
+// and 82.6, 504×480×256 97.9 and 97.7.
 //
 // Internal linkage throughout; see pack.hpp.
 #pragma once
@@ -38,7 +39,8 @@ constexpr std::int64_t kMostLines = 6;
 template <class Ops>
 struct PassingTask {
   const typename Ops::A* a;  // in place
-  std::int64_t a_row;        // strides in elements
+  std::int64_t a_row;        // strides in elements; 1 where A lies across k, and
+  std::int64_t a_step;       // 1 where it lies along k
   const typename Ops::B* b;  // in place
   std::int64_t b_step;
   typename Ops::B* b_panel;
@@ -60,7 +62,7 @@ template <class Element>
 }
 
 // Rows are folded over, not looped over: GCC 12 leaves an array of addresses in memory otherwise.
-template <class Ops, int Vectors, bool Packs, std::size_t... R>
+template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
 [[gnu::always_inline]] inline void passing_tile(const PassingTask<Ops>& task,
                                                 std::index_sequence<R...>) {
   using A = typename Ops::A;
@@ -68,9 +70,15 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
   constexpr int kRows = sizeof...(R);
   constexpr int kLanes = Ops::kLanes;
 
-  // Of every other row: the next one's elements are reached from there.
-  const A* a[(kRows + 1) / 2];
-  ((a[R / 2] = task.a + static_cast<std::int64_t>(R / 2 * 2) * task.a_row, keep(a[R / 2])), ...);
+  // Of every other row: the next one's elements are reached from there. Across k the first row's is
+  // near all others.
+  const A* a[Across ? 1 : (kRows + 1) / 2];
+  if constexpr (Across) {
+    a[0] = task.a;
+  } else {
+    ((a[R / 2] = task.a + static_cast<std::int64_t>(R / 2 * 2) * task.a_row, keep(a[R / 2])), ...);
+  }
+  [[maybe_unused]] const std::int64_t a_step = task.a_step;
   [[maybe_unused]] const std::int64_t a_row_bytes =
       task.a_row * static_cast<std::int64_t>(sizeof(A));
   [[maybe_unused]] const auto* b = task.b;
@@ -103,16 +111,21 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
       }
     }
     if constexpr (Packs) b += b_step;
-    const auto add_row = [&](auto& row_sum, const A* at, bool is_below)
-        __attribute__((always_inline)) {
-      const auto element = is_below ? Ops::template broadcast_below<kStep>(at, a_row_bytes)
-                                    : Ops::template broadcast_now<kStep>(at);
+    const auto add_row = [&](auto& row_sum, auto element) __attribute__((always_inline)) {
 #pragma GCC unroll 3
       for (int v = 0; v < Vectors; ++v) {
         row_sum[v] = Ops::multiply_add_to(row_sum[v], element, columns[v]);
       }
     };
-    (add_row(sum[R], a[R / 2], R % 2 == 1), ...);
+    if constexpr (Across) {
+      (add_row(sum[R], Ops::template broadcast_now<static_cast<int>(R)>(a[0])), ...);
+      a[0] += a_step;
+      keep(a[0]);
+    } else {
+      (add_row(sum[R], R % 2 == 1 ? Ops::template broadcast_below<kStep>(a[R / 2], a_row_bytes)
+                                  : Ops::template broadcast_now<kStep>(a[R / 2])),
+       ...);
+    }
   };
   const auto add_steps = [&]<int... kStep>(std::integer_sequence<int, kStep...>)
       __attribute__((always_inline)) {
@@ -120,7 +133,9 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
   };
   // `count` steps done: all go on.
   const auto advance = [&](int count) __attribute__((always_inline)) {
-    ((R % 2 == 0 ? (a[R / 2] += count, keep(a[R / 2])) : void()), ...);
+    if constexpr (!Across) {
+      ((R % 2 == 0 ? (a[R / 2] += count, keep(a[R / 2])) : void()), ...);
+    }
     b_panel += count * Vectors * kLanes;
   };
 
@@ -161,19 +176,19 @@ template <class Ops, int Vectors, bool Packs, std::size_t... R>
   store_sums<Ops>(sum, task.alpha, task.beta, mask, sum_begin, sum_stride);
 }
 
-template <class Ops, int Rows, int Vectors, bool Packs>
+template <class Ops, int Rows, int Vectors, bool Packs, bool Across>
 void passing_tile(const PassingTask<Ops>& task) {
-  passing_tile<Ops, Vectors, Packs>(task, std::make_index_sequence<Rows>());
+  passing_tile<Ops, Vectors, Packs, Across>(task, std::make_index_sequence<Rows>());
 }
 
 // All sizes of one register tile, by rows − 1 and vectors − 1.
-template <class Ops, bool Packs>
+template <class Ops, bool Packs, bool Across>
 struct PassingTable {
   using Function = void (*)(const PassingTask<Ops>&);
 
   template <int Rows, std::size_t... V>
   static constexpr std::array<Function, kPassingVectors> row(std::index_sequence<V...>) {
-    return {&passing_tile<Ops, Rows, static_cast<int>(V) + 1, Packs>...};
+    return {&passing_tile<Ops, Rows, static_cast<int>(V) + 1, Packs, Across>...};
   }
   template <std::size_t... R>
   static constexpr std::array<std::array<Function, kPassingVectors>, kPassingRows> all(
@@ -214,8 +229,10 @@ void multiply_passing(const BlockTask& task) {
   using Acc = typename Ops::Acc;
   constexpr int kLanes = Ops::kLanes;
   constexpr std::int64_t kWidest = kPassingVectors * kLanes;
-  static constexpr std::array tables = {PassingTable<Ops, false>::kFunctions,
-                                        PassingTable<Ops, true>::kFunctions};
+  // By whether the strip packs, after whether A lies across k.
+  static constexpr std::array tables = {
+      PassingTable<Ops, false, false>::kFunctions, PassingTable<Ops, true, false>::kFunctions,
+      PassingTable<Ops, false, true>::kFunctions, PassingTable<Ops, true, true>::kFunctions};
   alignas(64) Acc register_tile[kPassingRows * kWidest];
   const auto* a = static_cast<const A*>(task.a.data);
   const auto* b = static_cast<const B*>(task.b.data);
@@ -224,6 +241,7 @@ void multiply_passing(const BlockTask& task) {
   LookAhead ahead;
   PassingTask<Ops> tile;
   tile.a_row = task.a.along_stride;
+  tile.a_step = task.a.depth_stride;
   tile.b_step = task.b.depth_stride;
   tile.b_panel = static_cast<B*>(task.passing_panel);
   tile.depth = task.depth;
@@ -236,9 +254,14 @@ void multiply_passing(const BlockTask& task) {
   const std::int64_t strips = (task.rows + kPassingRows - 1) / kPassingRows;
   const std::int64_t least_rows = task.rows / strips;
   const std::int64_t longer_strips = task.rows % strips;
-  const std::int64_t a_row_bytes = task.a.along_stride * static_cast<std::int64_t>(sizeof(A));
+  const bool is_across = task.a.depth_stride != 1;
+  constexpr auto kSizeA = static_cast<std::int64_t>(sizeof(A));
+  // Of a strip of A, what lies in one piece.
+  const std::int64_t pieces_of_a = is_across ? task.depth : kPassingRows;
+  const std::int64_t bytes_of_piece = (is_across ? kPassingRows : task.depth) * kSizeA;
+  const std::int64_t piece_stride =
+      (is_across ? task.a.depth_stride : task.a.along_stride) * kSizeA;
   const std::int64_t b_row_bytes = task.b.depth_stride * static_cast<std::int64_t>(sizeof(B));
-  const std::int64_t a_bytes = task.depth * static_cast<std::int64_t>(sizeof(A));
   const std::int64_t groups = std::max<std::int64_t>(1, task.depth / kSteps);
 
   std::int64_t cols = 0;
@@ -258,7 +281,7 @@ void multiply_passing(const BlockTask& task) {
     }
     const std::int64_t share_of_b = (next_b.left + strips - 1) / strips;
     const std::int64_t lines_of_b = share_of_b * lines_of(next_b.bytes);
-    const std::int64_t lines_of_both = lines_of_b + kPassingRows * lines_of(a_bytes);
+    const std::int64_t lines_of_both = lines_of_b + pieces_of_a * lines_of(bytes_of_piece);
 
     std::int64_t rows = 0;
     for (std::int64_t strip = 0, row = 0; strip < strips; ++strip, row += rows) {
@@ -276,7 +299,7 @@ void multiply_passing(const BlockTask& task) {
       if (is_last_strip && is_last_panel) ahead.soon = after.later;
       if (!is_last_strip && col == 0) {
         ahead.soon = {reinterpret_cast<const unsigned char*>(tile.a + rows * task.a.along_stride),
-                      a_row_bytes, a_bytes, rows};
+                      piece_stride, bytes_of_piece, is_across ? task.depth : rows};
       }
       ahead.later = next_b;
       ahead.later.left = std::min(share_of_b, next_b.left);
@@ -284,8 +307,8 @@ void multiply_passing(const BlockTask& task) {
       next_b.left -= ahead.later.left;
       const std::int64_t lines = ahead.soon.left > 0 ? lines_of_both : lines_of_b;
       tile.lines = std::min(kMostLines, (lines + groups - 1) / groups);
-      tables[strip == 0][static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors - 1)](
-          tile);
+      tables[(is_across ? 2 : 0) + (strip == 0 ? 1 : 0)][static_cast<std::size_t>(rows - 1)]
+            [static_cast<std::size_t>(vectors - 1)](tile);
       if (task.finish != nullptr) {
         finish_block<Acc>(sub_block(*task.finish, row, col), tile.sum, tile.sum_stride, rows, cols);
       }

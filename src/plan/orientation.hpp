@@ -44,6 +44,7 @@ struct FacedProduct {
   GemmShape shape;
   bool b_rows_are_dense = true;  // rows of B can be read as vectors where they lie
   bool a_lies_along_k = false;   // rows of A can be read so
+  bool a_lies_across_k = false;  // or its columns
   bool b_lies_along_k = false;   // and columns of B
 };
 
@@ -51,10 +52,12 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr)
   const bool a_along_k = a_lies_along_k(problem, shape);
   const bool b_along_k = b_lies_along_k(problem, shape);
   if (is_turned(problem, shape, nr)) {
-    return {
-        true, {shape.n, shape.m, shape.k}, problem.a.major == Major::column, b_along_k, a_along_k};
+    return {true,      {shape.n, shape.m, shape.k},   problem.a.major == Major::column,
+            b_along_k, problem.b.major == Major::row, a_along_k};
   }
-  return {false, shape, problem.b.major == Major::row, a_along_k, b_along_k};
+  return {
+      false,    shape, problem.b.major == Major::row, a_along_k, problem.a.major == Major::column,
+      b_along_k};
 }
 
 }  // namespace tessera

@@ -12,8 +12,8 @@
 namespace tessera {
 
 inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
-  return kernel.device == MachineKind::cpu && kernel.reads_in_place && product.a_lies_along_k &&
-         product.b_rows_are_dense;
+  return kernel.device == MachineKind::cpu && kernel.reads_in_place &&
+         (product.a_lies_along_k || product.a_lies_across_k) && product.b_rows_are_dense;
 }
 
 // Products up to this many multiply-adds, in one pass over k, are multiplied in place without more

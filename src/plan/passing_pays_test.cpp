@@ -50,6 +50,21 @@ TEST(PassingPays, WhereRowsShareTheWait) {
   EXPECT_TRUE(passes("zen5", {64, 1024, 200}));
 }
 
+TEST(PassingPays, WithAnAAcrossKThatDoesNotCollide) {
+  const Machine machine = machine_by_name("zen5");
+  PlanOptions options;
+  options.workers = 1;
+  const auto passes_across = [&](const GemmShape& shape) {
+    Problem problem = dense_problem(shape);
+    problem.a.major = Major::column;
+    const Plan plan = make_plan(problem, machine, options);
+    return packs_in_passing(plan.tile, find_kernel(plan.kernel), problem, shape, machine);
+  };
+  EXPECT_TRUE(passes_across({117, 221, 1914}));
+  EXPECT_FALSE(passes_across({512, 512, 512}));
+  EXPECT_TRUE(passes_across({500, 512, 512}));
+}
+
 TEST(PassingPays, NotInASmallNearestCache) {
   EXPECT_FALSE(passes("zen4", {64, 1000, 1000}));
   EXPECT_FALSE(passes("avx2-laptop", {64, 1000, 1000}));
