@@ -4,33 +4,40 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/catalogue.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/product.hpp"
-#include "support/check_product.hpp"
 #include "tessera/problem.hpp"
 
 namespace tessera {
 namespace {
 
-using test::Fill;
-using test::Placement;
-using test::Product;
-
 // 16 of an element's bytes and fewer, and what the rule calls long.
 constexpr std::int64_t kDepths[] = {1, 8, 16, 40, 70, 600};
 
+// What is never read: only strides count.
+alignas(64) std::byte memory[3][1 << 20];
+
+template <class View, class Bytes>
+View view_of(Bytes* bytes, std::int64_t rows, std::int64_t cols, bool column_major,
+             std::int64_t padding, ElementType type) {
+  return column_major ? View{bytes, rows, cols, 1, rows + padding, type}
+                      : View{bytes, rows, cols, cols + padding, 1, type};
+}
+
 void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int majors,
                       std::int64_t padding) {
-  const auto place = [&](int operand) {
-    return Placement{.column_major = (majors >> operand & 1) != 0, .padding = padding};
-  };
-  GemmTypes types = gemm_types_for(kernel.a);
-  types.b = kernel.b;
-  Product product(types, shape, 0, Fill::normal, 1, place(0), place(1), place(2));
-  const Operands operands = product.operands();
+  const auto is_column_major = [&](int operand) { return (majors >> operand & 1) != 0; };
+  const ElementType sums = accumulator_of({kernel.a, kernel.b, kernel.a});
+  Operands operands;
+  operands.a =
+      view_of<ConstMatrixView>(memory[0], shape.m, shape.k, is_column_major(0), padding, kernel.a);
+  operands.b =
+      view_of<ConstMatrixView>(memory[1], shape.k, shape.n, is_column_major(1), padding, kernel.b);
+  operands.c = view_of<MatrixView>(memory[2], shape.m, shape.n, is_column_major(2), padding, sums);
   const Problem problem = describe({&operands, 1}, 1, 0, {});
   const cpu::KernelCode& code = *cpu::find_code(kernel.name);
   EXPECT_EQ(is_turned(problem, shape, kernel.tile.nr), cpu::is_better_turned(operands, code))
@@ -45,7 +52,7 @@ TEST(Orientation, IsTheSameForThePlannerAndTheBackend) {
       for (const GemmShape& shape :
            {GemmShape{1, 1, k}, GemmShape{1, 9, k}, GemmShape{9, 1, k}, GemmShape{3, 7, k},
             GemmShape{7, 3, k}, GemmShape{40, 2, k}, GemmShape{2, 40, k}, GemmShape{40, 8, k},
-            GemmShape{30, 30, k}}) {
+            GemmShape{30, 30, k}, GemmShape{130, 9, k}, GemmShape{18, 100, k}}) {
         for (int majors = 0; majors < 8; ++majors) {
           expect_agreement(kernel, shape, majors, 0);
           expect_agreement(kernel, shape, majors, 3);
@@ -79,6 +86,14 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_FALSE(is_down({200, 2, 63}, f32, 16, Major::row));  // AVX2's
   EXPECT_TRUE(is_down({200, 2, 64}, f32, 16, Major::row));
   EXPECT_FALSE(is_down({8, 8, 500}, f32, 32, Major::row));  // no long side
+  // More columns only where A lies across k, and vectors are fuller down the long side.
+  EXPECT_TRUE(is_down({119, 9, 1093}, f32, 32, Major::column));
+  EXPECT_FALSE(is_down({119, 9, 1093}, f32, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 14, 1093}, f32, 32, Major::column));
+  EXPECT_TRUE(is_down({521, 37, 1055}, f32, 32, Major::column));
+  EXPECT_FALSE(is_down({521, 49, 1055}, f32, 32, Major::column));
+  EXPECT_FALSE(is_down({119, 9, 127}, f32, 32, Major::column));
+  EXPECT_FALSE(is_down({119, 9, 1093}, bf16, 32, Major::column));
 }
 
 // Of a column-major C the same from the other side.
