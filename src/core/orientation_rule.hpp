@@ -17,6 +17,15 @@ struct StoredProduct {
   bool rows_lie_along_k = false;
 };
 
+// Bytes of a register tile's row of sums, and whether that is two of the widest vectors.
+inline std::int64_t row_bytes(const StoredProduct& product, int nr) {
+  return nr * std::max<std::int64_t>(4, product.element_bytes);
+}
+
+inline bool is_wide(const StoredProduct& product, int nr) {
+  return row_bytes(product, nr) >= 128;
+}
+
 // The least k for which vectors had better run down C's long side than along its few columns: what
 // lies along k is multiplied as dot products then, and what lies across is read in place, but sums
 // go to C one by one. Before, the multiply-adds that leave most of a vector empty are fewer than
@@ -28,18 +37,16 @@ struct StoredProduct {
 // 8 0.67, 0.91, 1.83; 24 0.44, 0.52, 1.07. Registers of half the width, f32: 8 0.65, 3.12, 3.66;
 // 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39.
 inline std::int64_t least_depth_down(const StoredProduct& product, int nr) {
-  constexpr std::int64_t kWide = 128;  // bytes of a register tile's row of sums
   constexpr std::int64_t kStepsOfNarrow = 64;
   constexpr std::int64_t kStepsForEach = 10;
   constexpr std::int64_t kStepsLess = 12;
   constexpr std::int64_t kBytesOfBytes = 512;
   const std::int64_t size = product.element_bytes;
-  const std::int64_t width = nr * std::max<std::int64_t>(4, size);
-  const std::int64_t one_vector = width / 2 / size;
+  const std::int64_t one_vector = row_bytes(product, nr) / 2 / size;
   if (product.cols == 1) return product.rows_lie_along_k ? one_vector : 0;
   // Elements of a step of k: one of 4 bytes or more, or as many smaller ones as that holds.
   const std::int64_t step = std::max<std::int64_t>(1, 4 / size);
-  if (width < kWide) return kStepsOfNarrow * step;
+  if (!is_wide(product, nr)) return kStepsOfNarrow * step;
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
   return std::max(are_bytes_along_k ? kBytesOfBytes : one_vector,
                   (kStepsForEach * product.cols - kStepsLess) * step);
@@ -55,7 +62,8 @@ inline double fullness(std::int64_t count, std::int64_t lanes) {
 // 2026-11, A column-major, the time along C's rows over the time down its columns: 119×9×1093 1.97,
 // 3000×12×3000 2.04, 1000×10×200 1.52, 60×12×300 1.14, 1000×18×1000 1.41, 521×37×1055 1.10,
 // 300×36×300 1.09; with less to gain or to do 1000×40×500 1.02, 380×27×577 0.90, 238×17×68 0.87,
-// 100×20×100 0.72.
+// 100×20×100 0.72. Registers of half the width, f32: 500×6×1000 2.0, 200×5×500 1.8, but with more
+// columns than they have lanes 1000×10×200 0.96 and 50000×10×256 0.70.
 inline bool fills_vectors_down(const StoredProduct& product, int nr) {
   constexpr std::int64_t kMostVectors = 3;  // across
   constexpr double kFuller = 1.25;
@@ -65,8 +73,8 @@ inline bool fills_vectors_down(const StoredProduct& product, int nr) {
   const double work = static_cast<double>(product.rows) * static_cast<double>(product.cols) *
                       static_cast<double>(product.depth);
   return !product.rows_lie_along_k && product.element_bytes >= 4 &&
-         product.cols <= kMostVectors * lanes && product.depth >= kLeastDepth &&
-         work >= kLeastWork &&
+         product.cols <= (is_wide(product, nr) ? kMostVectors * lanes : lanes) &&
+         product.depth >= kLeastDepth && work >= kLeastWork &&
          fullness(product.rows, lanes) >= kFuller * fullness(product.cols, lanes);
 }
 

@@ -94,6 +94,8 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_FALSE(is_down({521, 49, 1055}, f32, 32, Major::column));
   EXPECT_FALSE(is_down({119, 9, 127}, f32, 32, Major::column));
   EXPECT_FALSE(is_down({119, 9, 1093}, bf16, 32, Major::column));
+  EXPECT_TRUE(is_down({200, 5, 500}, f32, 16, Major::column));
+  EXPECT_FALSE(is_down({200, 10, 500}, f32, 16, Major::column));
 }
 
 // Of a column-major C the same from the other side.
