@@ -17,13 +17,25 @@ struct StoredProduct {
   bool rows_lie_along_k = false;
 };
 
-// Bytes of a register tile's row of sums, and whether that is two of the widest vectors.
-inline std::int64_t row_bytes(const StoredProduct& product, int nr) {
-  return nr * std::max<std::int64_t>(4, product.element_bytes);
+// A register tile of sums, of `mr` rows and `nr` columns.
+struct RegisterTile {
+  int mr = 0;
+  int nr = 0;
+};
+
+// Tile registers' are square, and take what lies across k as B alone without transposing it: on an
+// Emerald Rapids i8 241×5×103 with a column-major A takes 3.0 times as long along C's rows.
+inline bool has_tile_registers(const RegisterTile& tile) {
+  return tile.mr == tile.nr;
 }
 
-inline bool is_wide(const StoredProduct& product, int nr) {
-  return row_bytes(product, nr) >= 128;
+// Bytes of a register tile's row of sums, and whether that is two of the widest vectors.
+inline std::int64_t row_bytes(const StoredProduct& product, const RegisterTile& tile) {
+  return tile.nr * std::max<std::int64_t>(4, product.element_bytes);
+}
+
+inline bool is_wide(const StoredProduct& product, const RegisterTile& tile) {
+  return row_bytes(product, tile) >= 128;
 }
 
 // The least k for which vectors had better run down C's long side than along its few columns: what
@@ -36,17 +48,18 @@ inline bool is_wide(const StoredProduct& product, int nr) {
 // 256 0.65, 1.14, 1.17, 1.53; 512 0.19, 0.89, 0.95, 1.21. f64 with 1, 2 and 4, 4 1.30, 3.78, 4.88;
 // 8 0.67, 0.91, 1.83; 24 0.44, 0.52, 1.07. Registers of half the width, f32: 8 0.65, 3.12, 3.66;
 // 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39.
-inline std::int64_t least_depth_down(const StoredProduct& product, int nr) {
+inline std::int64_t least_depth_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kStepsOfNarrow = 64;
   constexpr std::int64_t kStepsForEach = 10;
   constexpr std::int64_t kStepsLess = 12;
   constexpr std::int64_t kBytesOfBytes = 512;
   const std::int64_t size = product.element_bytes;
-  const std::int64_t one_vector = row_bytes(product, nr) / 2 / size;
+  const std::int64_t one_vector = row_bytes(product, tile) / 2 / size;
   if (product.cols == 1) return product.rows_lie_along_k ? one_vector : 0;
+  if (has_tile_registers(tile) && !product.rows_lie_along_k) return 2;  // 1 lies either way
   // Elements of a step of k: one of 4 bytes or more, or as many smaller ones as that holds.
   const std::int64_t step = std::max<std::int64_t>(1, 4 / size);
-  if (!is_wide(product, nr)) return kStepsOfNarrow * step;
+  if (!is_wide(product, tile)) return kStepsOfNarrow * step;
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
   return std::max(are_bytes_along_k ? kBytesOfBytes : one_vector,
                   (kStepsForEach * product.cols - kStepsLess) * step);
@@ -64,26 +77,26 @@ inline double fullness(std::int64_t count, std::int64_t lanes) {
 // 300×36×300 1.09; with less to gain or to do 1000×40×500 1.02, 380×27×577 0.90, 238×17×68 0.87,
 // 100×20×100 0.72. Registers of half the width, f32: 500×6×1000 2.0, 200×5×500 1.8, but with more
 // columns than they have lanes 1000×10×200 0.96 and 50000×10×256 0.70.
-inline bool fills_vectors_down(const StoredProduct& product, int nr) {
+inline bool fills_vectors_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kMostVectors = 3;  // across
   constexpr double kFuller = 1.25;
   constexpr std::int64_t kLeastDepth = 128;
   constexpr double kLeastWork = 200e3;  // multiply-adds
-  const std::int64_t lanes = nr / 2;
+  const std::int64_t lanes = tile.nr / 2;
   const double work = static_cast<double>(product.rows) * static_cast<double>(product.cols) *
                       static_cast<double>(product.depth);
   return !product.rows_lie_along_k && product.element_bytes >= 4 &&
-         product.cols <= (is_wide(product, nr) ? kMostVectors * lanes : lanes) &&
+         product.cols <= (is_wide(product, tile) ? kMostVectors * lanes : lanes) &&
          product.depth >= kLeastDepth && work >= kLeastWork &&
          fullness(product.rows, lanes) >= kFuller * fullness(product.cols, lanes);
 }
 
 // Whether vectors run down C's rows, though its columns are what is dense: where it has few of
 // these, and more of those.
-inline bool vectors_run_down(const StoredProduct& product, int nr) {
+inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& tile) {
   if (product.rows <= product.cols) return false;
-  if (product.cols * 4 > nr) return fills_vectors_down(product, nr);
-  return product.depth >= least_depth_down(product, nr);
+  if (product.cols * 4 > tile.nr) return fills_vectors_down(product, tile);
+  return product.depth >= least_depth_down(product, tile);
 }
 
 }  // namespace tessera

@@ -431,7 +431,8 @@ PanelSizes panel_sizes(const Launch& launch) {
       const std::int64_t panels = (cols + code.nr - 1) / code.nr;
       sizes.b = std::max(sizes.b, line_up(panels * code.panel_bytes_b(blocking.depth)));
     }
-    if (!product.sums_in_c() && (splits || product.depth() > blocking.step)) {
+    const bool collects = splits || product.depth() > blocking.step || blocking.rows_ahead > 0;
+    if (!product.sums_in_c() && collects) {
       sizes.sums = std::max(sizes.sums, line_up(product.block_rows() * padded_columns(block_cols) *
                                                 size_of(code.accumulator)));
     }

@@ -40,7 +40,8 @@ void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int maj
   operands.c = view_of<MatrixView>(memory[2], shape.m, shape.n, is_column_major(2), padding, sums);
   const Problem problem = describe({&operands, 1}, 1, 0, {});
   const cpu::KernelCode& code = *cpu::find_code(kernel.name);
-  EXPECT_EQ(is_turned(problem, shape, kernel.tile.nr), cpu::is_better_turned(operands, code))
+  EXPECT_EQ(is_turned(problem, shape, register_tile(kernel.tile)),
+            cpu::is_better_turned(operands, code))
       << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors " << majors
       << ", padding " << padding;
 }
@@ -67,7 +68,7 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   const auto is_down = [](const GemmShape& shape, ElementType type, int nr, Major a) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.a.major = a;
-    return is_turned(problem, shape, nr);
+    return is_turned(problem, shape, {12, nr});
   };
   using enum ElementType;
   EXPECT_FALSE(is_down({300, 5, 4}, f32, 32, Major::row));
@@ -99,6 +100,13 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
 }
 
 // Of a column-major C the same from the other side.
+TEST(Orientation, OfTileRegistersTakesWhatLiesAcrossAsB) {
+  Problem problem = dense_problem({241, 5, 103}, gemm_types_for(ElementType::i8));
+  problem.a.major = Major::column;
+  EXPECT_TRUE(is_turned(problem, {241, 5, 103}, {32, 32}));
+  EXPECT_FALSE(is_turned(problem, {241, 5, 103}, {12, 32}));
+}
+
 TEST(Orientation, OfFewRowsOfColumnsIsTheSame) {
   for (const std::int64_t k : kDepths) {
     const GemmShape rows{200, 3, k};
@@ -108,7 +116,7 @@ TEST(Orientation, OfFewRowsOfColumnsIsTheSame) {
     for (OperandLayout* layout : {&by_columns.a, &by_columns.b, &by_columns.c}) {
       layout->major = Major::column;
     }
-    EXPECT_NE(is_turned(by_rows, rows, 32), is_turned(by_columns, columns, 32)) << k;
+    EXPECT_NE(is_turned(by_rows, rows, {12, 32}), is_turned(by_columns, columns, {12, 32})) << k;
   }
 }
 

@@ -80,7 +80,7 @@ inline bool is_better_turned(const Operands& operands, const KernelCode& code) {
                                                           b.row_stride == 1 || b.cols == 1}
                                           : StoredProduct{c.rows, c.cols, a.cols, size_of(a.type),
                                                           a.col_stride == 1 || a.rows == 1};
-  return by_columns != vectors_run_down(stored, code.nr);
+  return by_columns != vectors_run_down(stored, {code.mr, code.nr});
 }
 
 inline Product product_of(const Operands& operands, const TileConfig& tile,

@@ -103,7 +103,8 @@ void TileRunner::run(const WorkItem& item) {
     first.beta = problem.beta;
     scaled = true;
     finishes = problem.epilogue != Epilogue{};
-  } else if (collects && (k_end - k_begin > 1 || product_.depth() > blocking_.step)) {
+  } else if (collects && (k_end - k_begin > 1 || product_.depth() > blocking_.step ||
+                          blocking_.rows_ahead > 0)) {
     first.sum = sums_;
     first.sum_stride = padded_columns(tile.cols);
   }

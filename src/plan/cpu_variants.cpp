@@ -125,16 +125,20 @@ std::int64_t CpuVariants::cols_of(const TileConfig& tile) const {
   return std::min<std::int64_t>(tile.block_n, product.shape.n);
 }
 
-// `packed` is a worker's. Of an A across k whose columns collide in the nearest cache packing is
-// faster: Zen 5, one thread, f32, 2026-11, packed over in passing 512³ 0.96, and of others
-// 75×233×1467 1.23, 117×221×1914 1.19, 64×4096×4096 1.11, 128×128×32768 1.07, 256³ 1.02, f64
-// 64×4096×4096 1.18, 118×326×1759 1.16, 500×128×1024 1.00.
+// `packed` is a worker's. Of an A across k whose columns collide in the nearest cache, or whose
+// rows are far more than B's columns, packing is faster: Zen 5, one thread, f32, 2026-11, packed
+// over in passing 512³ 0.96, and of others 75×233×1467 1.23, 117×221×1914 1.19, 64×4096×4096 1.11,
+// 128×128×32768 1.07, 256³ 1.02, f64 64×4096×4096 1.18, 118×326×1759 1.16, 500×128×1024 1.00;
+// 1760×25×158 0.93, 500×30×250 0.93, 400×60×250 0.95, on an Emerald Rapids f64 521×37×1055 0.82.
 bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
   constexpr std::int64_t kCollidingBytes = 2 << 10;
+  constexpr std::int64_t kTall = 5;
   const std::int64_t rows = rows_of(packed);
-  const bool collides = product.a_lies_across_k && !product.a_lies_along_k &&
-                        product.shape.m * size_of(kernel.a) % kCollidingBytes == 0;
-  if (collides) return false;
+  if (product.a_lies_across_k && !product.a_lies_along_k) {
+    const bool collides = product.shape.m * size_of(kernel.a) % kCollidingBytes == 0;
+    const bool is_tall = kTall * cols_of(packed) < rows;
+    if (collides || is_tall) return false;
+  }
   return may_pass(kernel, product) && !may_go_short_way(product.shape) &&
          suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
                        product.shape.k) &&

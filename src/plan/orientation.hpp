@@ -11,6 +11,10 @@
 
 namespace tessera {
 
+inline RegisterTile register_tile(const TileConfig& tile) {
+  return {tile.mr, tile.nr};
+}
+
 // A single row or column lies along k either way, but for rare strides, which the backend packs.
 inline bool a_lies_along_k(const Problem& problem, const GemmShape& shape) {
   return problem.a.major == Major::row || shape.m == 1;
@@ -21,14 +25,14 @@ inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
 }
 
 // The backend decides the same for each product from its strides (cpu/product.hpp).
-inline bool is_turned(const Problem& problem, const GemmShape& shape, int nr) {
+inline bool is_turned(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
   const bool by_columns = problem.c.major == Major::column;
   const StoredProduct stored =
       by_columns ? StoredProduct{shape.n, shape.m, shape.k, size_of(problem.types.b),
                                  b_lies_along_k(problem, shape)}
                  : StoredProduct{shape.m, shape.n, shape.k, size_of(problem.types.a),
                                  a_lies_along_k(problem, shape)};
-  return by_columns != vectors_run_down(stored, nr);
+  return by_columns != vectors_run_down(stored, tile);
 }
 
 // The same tile as seen from the other side; mr and nr stay the kernel's.
@@ -48,10 +52,10 @@ struct FacedProduct {
   bool b_lies_along_k = false;   // and columns of B
 };
 
-inline FacedProduct face(const Problem& problem, const GemmShape& shape, int nr) {
+inline FacedProduct face(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
   const bool a_along_k = a_lies_along_k(problem, shape);
   const bool b_along_k = b_lies_along_k(problem, shape);
-  if (is_turned(problem, shape, nr)) {
+  if (is_turned(problem, shape, tile)) {
     return {true,      {shape.n, shape.m, shape.k},   problem.a.major == Major::column,
             b_along_k, problem.b.major == Major::row, a_along_k};
   }

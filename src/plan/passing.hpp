@@ -33,7 +33,7 @@ inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
                              const Machine& machine) {
   if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
   if (tile.block_k >= shape.k && may_go_short_way(shape)) return false;
-  const FacedProduct product = face(problem, shape, tile.nr);
+  const FacedProduct product = face(problem, shape, register_tile(tile));
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
   return may_pass(*kernel, product) &&
          suits_passing(machine, tile.mr, tile.nr,

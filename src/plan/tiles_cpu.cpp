@@ -201,7 +201,8 @@ std::vector<const KernelEntry*> choose_kernels(const PlanRequest& request, TileC
 void enumerate_tiles_of(const KernelEntry& kernel, const PlanRequest& request,
                         TileChoices& choices) {
   Enumeration tiles{
-      {request, kernel, face(request.problem, largest_sides(request), kernel.tile.nr)}, choices};
+      {request, kernel, face(request.problem, largest_sides(request), register_tile(kernel.tile))},
+      choices};
   const bool one_product = tiles.variants.is_one_product();
   for (const int workers : worker_counts(request)) {
     if (request.options.tile) {
