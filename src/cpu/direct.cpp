@@ -20,8 +20,8 @@ constexpr std::int64_t kLargestVolume = 128 * 128 * 128;
 // more than taking one costs, and little enough that all threads end together.
 constexpr double kFlopsPerRun = 1 << 20;
 
-// Operands are packed whole only where they stay near.
-constexpr std::size_t kMostPackedBytes = 64 << 10;
+// Operands are packed whole, and sums collected, only where they stay near.
+constexpr std::size_t kMostBytes = 64 << 10;
 
 // Panels start on cache lines.
 std::size_t line_up(std::int64_t bytes) {
@@ -59,12 +59,20 @@ class FormWalk {
   std::optional<DirectForm> form_;
 };
 
+const void* packed_operand(const DirectForm::Packing& packing, const void* data, void* panels) {
+  if (packing.pack == nullptr) return data;
+  PackSource source = packing.source;
+  source.data = data;
+  packing.pack(source, panels);
+  return panels;
+}
+
 // A product whose columns can be dealt evenly. Workers of a plan would do the same, but take longer
 // to find out what: of 64³ on two threads, 0.3 of 3.7 µs (Zen 4, f32, 2026-11).
 bool run_by_columns(const DirectForm& form, const Operands& operands, int workers, int threads) {
   const std::int64_t cols = form.task.cols / workers;
   if (cols == 0 || cols * workers != form.task.cols || cols % form.tile_columns != 0) return false;
-  const std::size_t bytes = form.packed_bytes();
+  const std::size_t bytes = form.buffer_bytes;
   if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return false;
   Claims parts(workers);
   auto work = [&] {
@@ -81,6 +89,34 @@ bool run_by_columns(const DirectForm& form, const Operands& operands, int worker
 
 }  // namespace
 
+bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
+  auto* buffer = static_cast<unsigned char*>(thread_panels().reserve(form.buffer_bytes));
+  if (buffer == nullptr) return false;
+  BlockTask task = form.task;
+  const void* a = form.turned ? operands.b.data : operands.a.data;
+  const void* b = form.turned ? operands.a.data : operands.b.data;
+  task.a.data = packed_operand(form.a, a, buffer);
+  task.b.data = packed_operand(form.b, b, buffer + form.a.bytes);
+  if (form.finish == nullptr) {
+    task.sum = operands.c.data;
+    form.multiply(task);
+    return true;
+  }
+  Finish finish;
+  finish.alpha = task.alpha;
+  finish.beta = task.beta;
+  finish.c = operands.c.data;
+  finish.row_stride = form.c_row_stride;
+  finish.col_stride = form.c_col_stride;
+  finish.c_type = form.c_type;
+  task.sum = buffer + form.a.bytes + form.b.bytes;
+  task.alpha = 1;
+  task.beta = 0;
+  form.multiply(task);
+  form.finish(finish, task.sum, task.sum_stride, task.rows, task.cols);
+  return true;
+}
+
 std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                                       const Operands& operands) {
   const TileConfig& tile = plan.tile;
@@ -96,7 +132,6 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (operands.a.cols == 0 || !is_small(operands)) return std::nullopt;
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
-  if (!product.sums_in_c()) return std::nullopt;
   const Step step = step_of(plan, product);
   if (step.depth < product.depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
@@ -137,12 +172,25 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
               line_up(panels * panel_bytes)};
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
   }
-  if (form.packed_bytes() > kMostPackedBytes) return std::nullopt;
+  std::size_t sum_bytes = 0;
+  if (!product.sums_in_c()) {
+    form.task.sum_stride = padded_columns(product.c.cols);
+    sum_bytes = line_up(product.c.rows * form.task.sum_stride * size_of(kernel.accumulator));
+    form.finish = kernel.finish;
+    form.c_row_stride = product.c.row_stride;
+    form.c_col_stride = product.c.col_stride;
+    form.c_type = product.c.type;
+  }
+  const std::size_t packed_bytes = form.a.bytes + form.b.bytes;
+  if (packed_bytes > kMostBytes || sum_bytes > kMostBytes) return std::nullopt;
+  form.buffer_bytes = packed_bytes + sum_bytes;
   form.tile_columns = kernel.nr;
   form.b_column_bytes = product.b.col_stride * size_of(product.b.type);
   form.c_column_bytes = product.c.col_stride * size_of(product.c.type);
-  form.task.sum_stride = product.c.row_stride;
-  form.task.sum_column = product.sum_column();
+  if (form.finish == nullptr) {
+    form.task.sum_stride = product.c.row_stride;
+    form.task.sum_column = product.sum_column();
+  }
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
   return form;
@@ -159,15 +207,15 @@ bool run_directly(const Plan& plan, const KernelCode& code, std::span<const Oper
 
   FormWalk check(plan, code, groups);
   double flops = 0;
-  std::size_t packed_bytes = 0;
+  std::size_t buffer_bytes = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const DirectForm* form = check.at(i);
     if (form == nullptr) return false;
     flops += form->flops;
-    packed_bytes = std::max(packed_bytes, form->packed_bytes());
+    buffer_bytes = std::max(buffer_bytes, form->buffer_bytes);
   }
   const auto has_memory = [&] {
-    return packed_bytes == 0 || thread_panels().reserve(packed_bytes) != nullptr;
+    return buffer_bytes == 0 || thread_panels().reserve(buffer_bytes) != nullptr;
   };
   if (!has_memory()) return false;
   const std::size_t runs = std::max<std::size_t>(1, static_cast<std::size_t>(flops / kFlopsPerRun));

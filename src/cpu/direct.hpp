@@ -1,5 +1,6 @@
 // The short way for small products: one pass over k, operands read where they lie or else packed
-// whole, and the sums collected in C. The kernel is called once for each product of a group, and
+// whole, and the sums collected in C, or where that is of another type or lies across, in a buffer.
+// The kernel is called once for each product of a group, and
 // they are dealt to threads in runs; of a single product columns are.
 #pragma once
 
@@ -16,8 +17,9 @@ namespace tessera::cpu {
 // What products that differ in their addresses alone (core/alike.hpp) have in common.
 struct DirectForm {
   void (*multiply)(const BlockTask& task) = nullptr;
-  BlockTask task;       // all but the addresses
-  bool turned = false;  // Cᵀ = Bᵀ·Aᵀ
+  std::size_t buffer_bytes = 0;  // of panels and of sums that are not collected in C
+  BlockTask task;                // all but the addresses
+  bool turned = false;           // Cᵀ = Bᵀ·Aᵀ
   double flops = 0;
   // An operand that is packed first, how and into how many bytes; `pack` is null in place.
   struct Packing {
@@ -31,8 +33,12 @@ struct DirectForm {
   int tile_columns = 1;
   std::int64_t b_column_bytes = 0;
   std::int64_t c_column_bytes = 0;
-
-  std::size_t packed_bytes() const { return a.bytes + b.bytes; }
+  // What writes sums that are not collected in C; null: they are. Behind the panels they have room.
+  void (*finish)(const Finish& finish, const void* sum, std::int64_t sum_stride, std::int64_t rows,
+                 std::int64_t cols) = nullptr;
+  std::int64_t c_row_stride = 0;
+  std::int64_t c_col_stride = 0;
+  ElementType c_type = ElementType::f32;
 };
 
 // Empty where the product must go the general way (tile_run.cpp). The bits are the same either way:
@@ -40,27 +46,16 @@ struct DirectForm {
 std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                                       const Operands& operands);
 
-inline const void* packed_operand(const DirectForm::Packing& packing, const void* data,
-                                  void* panels) {
-  if (packing.pack == nullptr) return data;
-  PackSource source = packing.source;
-  source.data = data;
-  packing.pack(source, panels);
-  return panels;
-}
+// multiply_directly where something is packed or sums are collected elsewhere.
+bool multiply_with_buffer(const DirectForm& form, const Operands& operands);
 
-// False where there is no memory to pack into, and nothing is written.
+// False where there is no memory for panels or sums, and nothing is written.
 inline bool multiply_directly(const DirectForm& form, const Operands& operands) {
+  if (form.buffer_bytes > 0) return multiply_with_buffer(form, operands);
   BlockTask task = form.task;
   task.a.data = form.turned ? operands.b.data : operands.a.data;
   task.b.data = form.turned ? operands.a.data : operands.b.data;
   task.sum = operands.c.data;
-  if (form.packed_bytes() > 0) {
-    auto* panels = static_cast<unsigned char*>(thread_panels().reserve(form.packed_bytes()));
-    if (panels == nullptr) return false;
-    task.a.data = packed_operand(form.a, task.a.data, panels);
-    task.b.data = packed_operand(form.b, task.b.data, panels + form.a.bytes);
-  }
   form.multiply(task);
   return true;
 }

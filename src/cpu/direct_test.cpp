@@ -200,6 +200,41 @@ TEST(Direct, NarrowProductsAsDots) {
   }
 }
 
+// A C that lies across vectors, or is of another type than the sums, is written from a buffer.
+TEST(Direct, SumsThatAreNotCollectedInC) {
+  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::bf16}) {
+    for (const bool is_across : {true, false}) {
+      if (!is_across && type != ElementType::bf16) continue;
+      for (const GemmShape& shape : {GemmShape{200, 3, 120}, {131, 4, 64}, {40, 2, 200}}) {
+        for (const double beta : {0.0, 0.5}) {
+          Plan plan = plan_for(type, {shape}, 1.5, beta);
+          if (!is_across) plan.problem.types.c = type;
+          const auto make = [&] {
+            return Product(plan.problem.types, shape, beta, Fill::normal, 21,
+                           {.column_major = is_across, .padding = 1}, {}, {.padding = 2});
+          };
+          Product general = make();
+          const Operands one = general.operands();
+          std::byte workspace[64];
+          cpu::run_plan(
+              plan, {&one, 1},
+              {.threads = 1, .workspace = workspace, .workspace_size = sizeof(workspace)});
+          ASSERT_EQ(check_product(general, 1.5, beta, {}, kMostPeers), "");
+          Product product = make();
+          const Operands operands = product.operands();
+          const auto form = cpu::direct_form(plan, cpu::code_of(plan), operands);
+          ASSERT_TRUE(form.has_value()) << name_of(type);
+          EXPECT_NE(form->finish, nullptr);
+          EXPECT_TRUE(form->turned);
+          ASSERT_TRUE(cpu::multiply_directly(*form, operands));
+          ASSERT_EQ(product.c.bytes(), general.c.bytes())
+              << name_of(type) << shape.m << "×" << shape.n << "×" << shape.k << ", " << beta;
+        }
+      }
+    }
+  }
+}
+
 TEST(Direct, LeavesWhatItCannot) {
   const auto goes = [](Plan plan, Placement place_c = {}) {
     const GemmShape shape = plan.problem.groups.front();
