@@ -1,0 +1,54 @@
+// What the planner makes of small products and of few columns on a CPU.
+#include <gtest/gtest.h>
+
+#include "tessera/plan.hpp"
+
+namespace tessera {
+namespace {
+
+// What is small goes down all of k at once, however long that is, by the short way.
+TEST(NarrowProducts, ThatAreSmallTakeOnePassOverK) {
+  const Machine machine = machine_by_name("zen5");
+  const GemmTypes types{ElementType::f32, ElementType::f32, ElementType::f32};
+  for (const GemmShape& shape : {GemmShape{8, 8, 500}, {8, 32, 1000}, {5, 6, 1237}, {2, 8, 9000}}) {
+    const Plan plan = make_plan(dense_problem(shape, types), machine);
+    EXPECT_TRUE(plan.tile.a_in_place && plan.tile.b_in_place) << shape.k;
+    EXPECT_GE(plan.tile.block_k, shape.k);
+  }
+}
+
+// Few columns of a transposed B make dots of more rows than many do.
+TEST(NarrowProducts, WhoseDotsNeedLessDepth) {
+  const Machine machine = machine_by_name("zen5");
+  const GemmTypes types{ElementType::f32, ElementType::f32, ElementType::f32};
+  const auto are_dots = [&](const GemmShape& shape) {
+    Problem problem = dense_problem(shape, types);
+    problem.b.major = Major::column;
+    return make_plan(problem, machine).tile.b_in_place;
+  };
+  EXPECT_TRUE(are_dots({8, 8, 60}));
+  EXPECT_TRUE(are_dots({16, 8, 40}));
+  EXPECT_FALSE(are_dots({16, 16, 64}));
+  EXPECT_TRUE(are_dots({16, 16, 128}));
+  EXPECT_FALSE(are_dots({16, 40, 127}));
+}
+
+// Rows of A along k beside a few columns of B are dot products: A stays where it is, B is copied.
+// Not where k is short for the rows that share it.
+TEST(NarrowProducts, OfALongKAreDots) {
+  const Machine machine = machine_by_name("zen5");
+  const GemmTypes types{ElementType::f32, ElementType::f32, ElementType::f32};
+  for (const GemmShape& shape :
+       {GemmShape{170, 4, 71}, {299, 8, 242}, {668, 8, 172}, {50, 3, 20}}) {
+    const Plan plan = make_plan(dense_problem(shape, types), machine);
+    EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.m << "×" << shape.n;
+  }
+  Problem transposed = dense_problem({8, 100, 20}, types);
+  transposed.b.major = Major::column;
+  EXPECT_FALSE(make_plan(transposed, machine).tile.b_in_place);
+  transposed.groups = {{8, 100, 200}};
+  EXPECT_TRUE(make_plan(transposed, machine).tile.b_in_place);
+}
+
+}  // namespace
+}  // namespace tessera
