@@ -100,6 +100,26 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
 }
 
 // Of a column-major C the same from the other side.
+TEST(Orientation, OfRowsAndColumnsAlongKMakesDotsOfMoreColumns) {
+  const auto is_down = [](const GemmShape& shape, ElementType type, const RegisterTile& tile) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.b.major = Major::column;
+    return is_turned(problem, shape, tile);
+  };
+  using enum ElementType;
+  EXPECT_TRUE(is_down({44, 12, 751}, f32, {12, 32}));
+  EXPECT_TRUE(is_down({40, 9, 78}, f32, {12, 32}));
+  EXPECT_FALSE(is_down({40, 9, 77}, f32, {12, 32}));
+  EXPECT_FALSE(is_down({40, 9, 78}, bf16, {12, 32}));
+  EXPECT_TRUE(is_down({40, 9, 156}, bf16, {12, 32}));
+  EXPECT_FALSE(is_down({40, 5, 37}, f64, {12, 16}));
+  EXPECT_TRUE(is_down({40, 5, 38}, f64, {12, 16}));
+  EXPECT_FALSE(is_down({40, 15, 751}, f32, {12, 32}));
+  EXPECT_FALSE(is_down({16, 12, 751}, f32, {12, 32}));
+  EXPECT_FALSE(is_down({44, 12, 751}, f32, {6, 16}));
+  EXPECT_FALSE(is_down({44, 12, 751}, bf16, {32, 32}));
+}
+
 TEST(Orientation, OfTileRegistersTakesWhatLiesAcrossAsB) {
   Problem problem = dense_problem({241, 5, 103}, gemm_types_for(ElementType::i8));
   problem.a.major = Major::column;

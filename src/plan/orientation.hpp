@@ -27,11 +27,18 @@ inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
 // The backend decides the same for each product from its strides (cpu/product.hpp).
 inline bool is_turned(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
   const bool by_columns = problem.c.major == Major::column;
-  const StoredProduct stored =
-      by_columns ? StoredProduct{shape.n, shape.m, shape.k, size_of(problem.types.b),
-                                 b_lies_along_k(problem, shape)}
-                 : StoredProduct{shape.m, shape.n, shape.k, size_of(problem.types.a),
-                                 a_lies_along_k(problem, shape)};
+  const StoredProduct stored = by_columns ? StoredProduct{shape.n,
+                                                          shape.m,
+                                                          shape.k,
+                                                          size_of(problem.types.b),
+                                                          b_lies_along_k(problem, shape),
+                                                          a_lies_along_k(problem, shape)}
+                                          : StoredProduct{shape.m,
+                                                          shape.n,
+                                                          shape.k,
+                                                          size_of(problem.types.a),
+                                                          a_lies_along_k(problem, shape),
+                                                          b_lies_along_k(problem, shape)};
   return by_columns != vectors_run_down(stored, tile);
 }
 
