@@ -78,8 +78,8 @@ class OpenBlas final : public Peer {
 }  // namespace
 
 std::unique_ptr<Peer> load_openblas(const std::string& path) {
-  setenv(kTimeout, kTicks,
-         0);  // what the caller chose stays; read once, when the library is loaded
+  // Read once, when the library is loaded; what the caller chose stays.
+  setenv(kTimeout, kTicks, 0);
   return std::make_unique<OpenBlas>(path);
 }
 

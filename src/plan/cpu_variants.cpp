@@ -130,14 +130,18 @@ std::int64_t CpuVariants::cols_of(const TileConfig& tile) const {
 // over in passing 512³ 0.96, and of others 75×233×1467 1.23, 117×221×1914 1.19, 64×4096×4096 1.11,
 // 128×128×32768 1.07, 256³ 1.02, f64 64×4096×4096 1.18, 118×326×1759 1.16, 500×128×1024 1.00;
 // 1760×25×158 0.93, 500×30×250 0.93, 400×60×250 0.95, on an Emerald Rapids f64 521×37×1055 0.82.
+// There few columns gain more (f32 128×128×32768 1.27, 117×221×1914 1.26, 256³ 1.11), and many
+// lose: f64 100×1000×1000 0.92, f32 64×4096×4096 0.84.
 bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
   constexpr std::int64_t kCollidingBytes = 2 << 10;
   constexpr std::int64_t kTall = 5;
+  constexpr std::int64_t kBroad = 512;
   const std::int64_t rows = rows_of(packed);
   if (product.a_lies_across_k && !product.a_lies_along_k) {
     const bool collides = product.shape.m * size_of(kernel.a) % kCollidingBytes == 0;
     const bool is_tall = kTall * cols_of(packed) < rows;
-    if (collides || is_tall) return false;
+    const bool is_broad = may_read_whole_rows() && cols_of(packed) > kBroad;
+    if (collides || is_tall || is_broad) return false;
   }
   return may_pass(kernel, product) && !may_go_short_way(product.shape) &&
          suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),

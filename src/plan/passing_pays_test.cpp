@@ -63,6 +63,8 @@ TEST(PassingPays, WithAnAAcrossKThatDoesNotCollide) {
   EXPECT_TRUE(passes_across({117, 221, 1914}));
   EXPECT_FALSE(passes_across({512, 512, 512}));
   EXPECT_TRUE(passes_across({500, 512, 512}));
+  EXPECT_TRUE(passes_across({100, 1000, 1000}));
+  EXPECT_FALSE(passes_across({1760, 25, 158}));
 }
 
 TEST(PassingPays, NotInASmallNearestCache) {
