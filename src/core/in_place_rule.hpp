@@ -20,8 +20,7 @@ constexpr std::int64_t kMostRowsOfWideTiles = 48;
 // 64×128×1024 1.08, 90×400×600 1.06, 96×200×1000 1.03, f64 64×130×900 1.09, 64×300×250 1.06; from
 // the last cache f32 64×1000×1000 0.95, f64 64×250×1000 0.94, and of 128 rows and more level:
 // 128×250×1000 0.96, 256³ 1.00, 500×250×1000 1.02.
-inline std::int64_t most_rows_of_wide_tiles(double b_bytes, std::int64_t scratchpad_bytes) {
-  const bool stays = b_bytes <= static_cast<double>(scratchpad_bytes);
+inline std::int64_t most_rows_of_wide_tiles(bool stays) {
   return stays ? 2 * kMostRowsOfWideTiles : kMostRowsOfWideTiles;
 }
 

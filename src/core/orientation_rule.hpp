@@ -17,6 +17,11 @@ struct StoredProduct {
   int element_bytes = 0;
   bool rows_lie_along_k = false;
   bool cols_lie_along_k = false;
+
+  // Operands' elements are of one size.
+  StoredProduct transposed() const {
+    return {cols, rows, depth, element_bytes, cols_lie_along_k, rows_lie_along_k};
+  }
 };
 
 // A register tile of sums, of `mr` rows and `nr` columns.
@@ -29,6 +34,11 @@ struct RegisterTile {
 // Emerald Rapids i8 241×5×103 with a column-major A takes 3.0 times as long along C's rows.
 inline bool has_tile_registers(const RegisterTile& tile) {
   return tile.mr == tile.nr;
+}
+
+// Elements of a step of k: one of 4 bytes or more, or as many smaller ones as that holds.
+inline std::int64_t elements_of_step(const StoredProduct& product) {
+  return std::max<std::int64_t>(1, 4 / product.element_bytes);
 }
 
 // Bytes of a register tile's row of sums, and whether that is two of the widest vectors.
@@ -59,8 +69,7 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
   const std::int64_t one_vector = row_bytes(product, tile) / 2 / size;
   if (product.cols == 1) return product.rows_lie_along_k ? one_vector : 0;
   if (has_tile_registers(tile) && !product.rows_lie_along_k) return 2;  // 1 lies either way
-  // Elements of a step of k: one of 4 bytes or more, or as many smaller ones as that holds.
-  const std::int64_t step = std::max<std::int64_t>(1, 4 / size);
+  const std::int64_t step = elements_of_step(product);
   if (!is_wide(product, tile)) return kStepsOfNarrow * step;
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
   return std::max(are_bytes_along_k ? kBytesOfBytes : one_vector,
@@ -104,11 +113,11 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
   constexpr std::int64_t kLeastRows = 17;
   constexpr std::int64_t kStepsForEach = 20;
   constexpr std::int64_t kStepsLess = 110;
-  const std::int64_t step = std::max<std::int64_t>(1, 4 / product.element_bytes);
   return product.rows_lie_along_k && product.cols_lie_along_k && product.cols <= kMostColumns &&
          product.rows >= kLeastRows && is_wide(product, tile) && !has_tile_registers(tile) &&
-         product.depth >= std::max(least_depth_down(product, tile),
-                                   (kStepsForEach * product.cols - kStepsLess) * step);
+         product.depth >=
+             std::max(least_depth_down(product, tile),
+                      (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));
 }
 
 // Whether vectors run down C's rows, though its columns are what is dense: where it has few of
@@ -119,6 +128,13 @@ inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& t
     return fills_vectors_down(product, tile) || makes_dots_down(product, tile);
   }
   return product.depth >= least_depth_down(product, tile);
+}
+
+// Whether a product, given as if C's rows were dense, is computed as Cᵀ = Bᵀ·Aᵀ. Its rows are A's.
+inline bool is_better_turned(const StoredProduct& by_rows, bool c_is_column_major,
+                             const RegisterTile& tile) {
+  const StoredProduct stored = c_is_column_major ? by_rows.transposed() : by_rows;
+  return c_is_column_major != vectors_run_down(stored, tile);
 }
 
 }  // namespace tessera

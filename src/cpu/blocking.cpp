@@ -182,9 +182,7 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   const bool is_one_tile = rows <= kRowsOfOneWideTile;
   const bool is_narrow = code.wide_rows == kRowsOfOneWideTile;
   const std::int64_t most =
-      code.wide_rows > kRowsOfOneWideTile
-          ? most_rows_of_wide_tiles(static_cast<double>(bytes), second_level_cache(plan))
-          : code.wide_rows;
+      code.wide_rows > kRowsOfOneWideTile ? most_rows_of_wide_tiles(stays) : code.wide_rows;
   if (rows > most || (has_two_units() && !(stays && is_one_tile))) return 0;
   if (bytes <= plan.machine.l1_bytes) {
     return rows <= kRowsOfWideTilesNear ? kRowsAheadFromCaches : 0;

@@ -180,6 +180,9 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.c_row_stride = product.c.row_stride;
     form.c_col_stride = product.c.col_stride;
     form.c_type = product.c.type;
+  } else {
+    form.task.sum_stride = product.c.row_stride;
+    form.task.sum_column = product.sum_column();
   }
   const std::size_t packed_bytes = form.a.bytes + form.b.bytes;
   if (packed_bytes > kMostBytes || sum_bytes > kMostBytes) return std::nullopt;
@@ -187,10 +190,6 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.tile_columns = kernel.nr;
   form.b_column_bytes = product.b.col_stride * size_of(product.b.type);
   form.c_column_bytes = product.c.col_stride * size_of(product.c.type);
-  if (form.finish == nullptr) {
-    form.task.sum_stride = product.c.row_stride;
-    form.task.sum_column = product.sum_column();
-  }
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
   return form;

@@ -1,7 +1,7 @@
 // The short way for small products: one pass over k, operands read where they lie or else packed
 // whole, and the sums collected in C, or where that is of another type or lies across, in a buffer.
-// The kernel is called once for each product of a group, and
-// they are dealt to threads in runs; of a single product columns are.
+// The kernel is called once for each product of a group, and they are dealt to threads in runs; of
+// a single product columns are.
 #pragma once
 
 #include <optional>

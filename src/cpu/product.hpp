@@ -76,12 +76,13 @@ inline bool is_better_turned(const Operands& operands, const KernelCode& code) {
   const ConstMatrixView& a = operands.a;
   const ConstMatrixView& b = operands.b;
   const bool by_columns = c.col_stride != 1 && c.row_stride == 1;
-  const bool a_along_k = a.col_stride == 1 || a.rows == 1;
-  const bool b_along_k = b.row_stride == 1 || b.cols == 1;
-  const StoredProduct stored =
-      by_columns ? StoredProduct{c.cols, c.rows, a.cols, size_of(b.type), b_along_k, a_along_k}
-                 : StoredProduct{c.rows, c.cols, a.cols, size_of(a.type), a_along_k, b_along_k};
-  return by_columns != vectors_run_down(stored, {code.mr, code.nr});
+  const StoredProduct by_rows{c.rows,
+                              c.cols,
+                              a.cols,
+                              size_of(a.type),
+                              a.col_stride == 1 || a.rows == 1,
+                              b.row_stride == 1 || b.cols == 1};
+  return tessera::is_better_turned(by_rows, by_columns, {code.mr, code.nr});
 }
 
 inline Product product_of(const Operands& operands, const TileConfig& tile,

@@ -137,7 +137,7 @@ bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
   constexpr std::int64_t kTall = 5;
   constexpr std::int64_t kBroad = 512;
   const std::int64_t rows = rows_of(packed);
-  if (product.a_lies_across_k && !product.a_lies_along_k) {
+  if (!product.a_lies_along_k) {
     const bool collides = product.shape.m * size_of(kernel.a) % kCollidingBytes == 0;
     const bool is_tall = kTall * cols_of(packed) < rows;
     const bool is_broad = may_read_whole_rows() && cols_of(packed) > kBroad;
@@ -243,15 +243,20 @@ bool CpuVariants::may_read_whole_rows() const {
   return reads_whole_rows(request.machine, kernel.interleaves);
 }
 
+// In the second-level cache.
+bool CpuVariants::b_stays() const {
+  const double bytes = static_cast<double>(product.shape.n) * static_cast<double>(product.shape.k) *
+                       size_of(kernel.b);
+  return bytes <= static_cast<double>(request.machine.scratchpad_bytes);
+}
+
 // Whether few rows of C read a large B in place by whole rows. Packing is no match for it then,
 // also where both wait for memory by prediction.
 bool CpuVariants::reads_far_rows() const {
   const GemmShape& shape = product.shape;
-  const double bytes =
-      static_cast<double>(shape.n) * static_cast<double>(shape.k) * size_of(kernel.b);
   const std::int64_t most = kernel.tile.mr < kRowsOfNarrow ? kMostRowsOfNarrow : kSomeRows;
   return shape.m <= most && kernel.reads_in_place && product.b_rows_are_dense &&
-         may_read_whole_rows() && bytes > static_cast<double>(request.machine.scratchpad_bytes);
+         may_read_whole_rows() && !b_stays();
 }
 
 // Whether workers had better divide k than rows of B (plan/worker_time.cpp has what that costs,
@@ -288,10 +293,7 @@ bool CpuVariants::walks_wide_tiles() const {
   const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
   const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
                                                    : !collide && !is_far && !may_read_whole_rows();
-  const double b_bytes =
-      static_cast<double>(shape.n) * static_cast<double>(shape.k) * size_of(kernel.b);
-  const std::int64_t most = most_rows_of_wide_tiles(b_bytes, request.machine.scratchpad_bytes);
-  return kernel.reads_in_place && shape.m <= most && suits;
+  return kernel.reads_in_place && shape.m <= most_rows_of_wide_tiles(b_stays()) && suits;
 }
 
 std::int64_t CpuVariants::widest_block() const {

@@ -38,6 +38,7 @@ struct CpuVariants {
   bool goes_along_rows_here(const TileConfig& packed) const;
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;
+  bool b_stays() const;
   bool reads_far_rows() const;
   double elements_of_b(const ShapeRun& run) const;
   bool walks_wide_tiles() const;

@@ -26,20 +26,13 @@ inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
 
 // The backend decides the same for each product from its strides (cpu/product.hpp).
 inline bool is_turned(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
-  const bool by_columns = problem.c.major == Major::column;
-  const StoredProduct stored = by_columns ? StoredProduct{shape.n,
-                                                          shape.m,
-                                                          shape.k,
-                                                          size_of(problem.types.b),
-                                                          b_lies_along_k(problem, shape),
-                                                          a_lies_along_k(problem, shape)}
-                                          : StoredProduct{shape.m,
-                                                          shape.n,
-                                                          shape.k,
-                                                          size_of(problem.types.a),
-                                                          a_lies_along_k(problem, shape),
-                                                          b_lies_along_k(problem, shape)};
-  return by_columns != vectors_run_down(stored, tile);
+  const StoredProduct by_rows{shape.m,
+                              shape.n,
+                              shape.k,
+                              size_of(problem.types.a),
+                              a_lies_along_k(problem, shape),
+                              b_lies_along_k(problem, shape)};
+  return is_better_turned(by_rows, problem.c.major == Major::column, tile);
 }
 
 // The same tile as seen from the other side; mr and nr stay the kernel's.
@@ -63,12 +56,19 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const R
   const bool a_along_k = a_lies_along_k(problem, shape);
   const bool b_along_k = b_lies_along_k(problem, shape);
   if (is_turned(problem, shape, tile)) {
-    return {true,      {shape.n, shape.m, shape.k},   problem.a.major == Major::column,
-            b_along_k, problem.b.major == Major::row, a_along_k};
+    return {.is_turned = true,
+            .shape = {shape.n, shape.m, shape.k},
+            .b_rows_are_dense = problem.a.major == Major::column,
+            .a_lies_along_k = b_along_k,
+            .a_lies_across_k = problem.b.major == Major::row,
+            .b_lies_along_k = a_along_k};
   }
-  return {
-      false,    shape, problem.b.major == Major::row, a_along_k, problem.a.major == Major::column,
-      b_along_k};
+  return {.is_turned = false,
+          .shape = shape,
+          .b_rows_are_dense = problem.b.major == Major::row,
+          .a_lies_along_k = a_along_k,
+          .a_lies_across_k = problem.a.major == Major::column,
+          .b_lies_along_k = b_along_k};
 }
 
 }  // namespace tessera

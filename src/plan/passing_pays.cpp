@@ -61,14 +61,11 @@ bool passing_pays(const GemmShape& shape, std::int64_t rows, std::int64_t elemen
                   const Machine& machine) {
   const std::int64_t row_bytes = shape.n * element;
   const double b_bytes = static_cast<double>(shape.k) * static_cast<double>(row_bytes);
+  const bool stays = b_bytes <= static_cast<double>(machine.scratchpad_bytes);
   // Rows of B whole pages apart are not read by more wide tiles (cpu/blocking.cpp).
-  const std::int64_t most_rows = row_bytes % kCollidingBytes == 0
-                                     ? kMostRowsOfWideTiles
-                                     : most_rows_of_wide_tiles(b_bytes, machine.scratchpad_bytes);
-  const bool has_rows =
-      has_much_room(machine)
-          ? rows >= kLeastRowsOfPassing || b_bytes <= static_cast<double>(machine.scratchpad_bytes)
-          : rows > most_rows;
+  const bool collides = row_bytes % kCollidingBytes == 0;
+  const bool has_rows = has_much_room(machine) ? rows >= kLeastRowsOfPassing || stays
+                                               : rows > most_rows_of_wide_tiles(stays && !collides);
   return has_rows && !is_worth_packing(shape, element, machine);
 }
 
