@@ -12,6 +12,7 @@ namespace tessera::bench {
 namespace {
 
 constexpr int kLog256Triples = 1000;
+constexpr std::int64_t kMostAwkwardMultiplyAdds = 20'000'000;
 
 Case dense_case(std::string_view kind, std::int64_t m, std::int64_t n, std::int64_t k) {
   return {std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
@@ -58,10 +59,25 @@ std::vector<Case> loguniform(int count, std::uint64_t seed) {
   return cases;
 }
 
+std::vector<Case> awkward(int count, std::uint64_t seed) {
+  Generator random(seed);
+  const auto dimension = [&] {
+    return static_cast<std::int64_t>(std::exp2(1 + 10.5 * random.uniform()));
+  };
+  std::vector<Case> cases;
+  while (cases.size() < static_cast<std::size_t>(count)) {
+    const std::int64_t m = dimension();
+    const std::int64_t n = dimension();
+    const std::int64_t k = dimension();
+    if (m * n * k <= kMostAwkwardMultiplyAdds) cases.push_back(dense_case("awkward", m, n, k));
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::vector<std::string> corpus_names() {
-  return {"log256", "loguniform"};
+  return {"log256", "loguniform", "awkward"};
 }
 
 std::vector<Case> corpus(std::string_view name, int count, std::uint64_t seed) {
@@ -71,8 +87,9 @@ std::vector<Case> corpus(std::string_view name, int count, std::uint64_t seed) {
   }
   if (name == "log256") return log256(count, seed);
   if (name == "loguniform") return loguniform(count, seed);
-  throw Error(ErrorCode::invalid_argument, "corpus", "be log256 or loguniform", std::string(name),
-              "pass one of the two, or a CSV list");
+  if (name == "awkward") return awkward(count, seed);
+  throw Error(ErrorCode::invalid_argument, "corpus", "be log256, loguniform or awkward",
+              std::string(name), "pass one of these, or a CSV list");
 }
 
 }  // namespace tessera::bench

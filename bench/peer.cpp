@@ -5,6 +5,7 @@
 #include "bench/peers/blis.hpp"
 #include "bench/peers/onednn.hpp"
 #include "bench/peers/openblas.hpp"
+#include "bench/peers/tessera.hpp"
 #include "core/names.hpp"
 
 namespace tessera::bench {
@@ -16,7 +17,8 @@ struct KnownPeer {
 };
 
 constexpr std::array kPeers = {KnownPeer{"openblas", load_openblas}, KnownPeer{"blis", load_blis},
-                               KnownPeer{"onednn", load_onednn}};
+                               KnownPeer{"onednn", load_onednn},
+                               KnownPeer{"tessera", load_tessera}};
 
 }  // namespace
 

@@ -40,6 +40,7 @@ struct BenchRequest {
   std::vector<std::string> types;
   std::vector<std::string> schedules = {"auto"};
   std::string tile;
+  std::string trans = "NN";
   std::vector<int> threads;
   std::vector<std::string> peers;
   MachineOptions machine;
@@ -73,7 +74,7 @@ std::vector<bench::Case> cases_from(const BenchRequest& options, int row_divisor
   if (cases.empty()) {
     throw Error(ErrorCode::invalid_argument, "shapes", "name at least one product", "none",
                 "give shapes, or --shapes with a CSV file or one of cpu, grouped, dense, log256, "
-                "loguniform, and check --kind");
+                "loguniform, awkward, and check --kind");
   }
   return cases;
 }
@@ -118,6 +119,7 @@ int run_on_gpu(const BenchRequest& options) {
   for (const Variant& variant : variants_from(options)) {
     bench_options.variants.push_back(variant.options);
   }
+  bench_options.layouts = layouts_from(options.trans);
   bench_options.cold = options.cold;
   bench_options.json = options.json;
   if (!options.peers.empty()) {
@@ -147,6 +149,7 @@ int run_on_cpu(const BenchRequest& options) {
   bench_options.cases = cases_from(options, kCpuRowDivisor);
   for (const std::string& name : options.types) bench_options.types.push_back(bench_types(name));
   bench_options.variants = variants_from(options);
+  bench_options.layouts = layouts_from(options.trans);
   bench_options.threads = options.threads;
   if (bench_options.threads.empty()) bench_options.threads = {bench_options.machine.workers};
   bench_options.seconds = options.seconds;
@@ -223,8 +226,18 @@ int run_moe(const BenchRequest& options) {
   return 0;
 }
 
+// Layers of experts are measured in rows.
+void check_layouts(const BenchRequest& options) {
+  const StoredLayouts layouts = layouts_from(options.trans);
+  const bool in_rows = layouts.a == Major::row && layouts.b == Major::row;
+  if (in_rows || options.suite.empty()) return;
+  throw Error(ErrorCode::invalid_argument, "--trans", "be NN with --suite",
+              "'" + options.trans + "'", "leave it out, or bench a list of products");
+}
+
 int run_bench(BenchRequest options) {
   if (!options.save.empty()) check_writable(options.save);
+  check_layouts(options);
   const bool is_moe = !options.suite.empty();
   if (options.types.empty()) {
     options.types = {is_moe && options.machine.device == "cuda" ? "bf16" : "f32"};
@@ -245,7 +258,7 @@ Verb add_bench_verb(CLI::App& app) {
       ->type_name("MxNxK[:COUNT],...");
   verb->add_option("--shapes", options->lists,
                    "Lists of shapes: CSV files, the built-in cpu, grouped and dense, or the random "
-                   "log256 and loguniform")
+                   "log256, loguniform and awkward")
       ->type_name("FILE|NAME");
   verb->add_option(
           "--suite", options->suite,
@@ -283,6 +296,7 @@ Verb add_bench_verb(CLI::App& app) {
       ->delimiter(',')
       ->type_name("N,...")
       ->check(in_range(1, kMostThreads));
+  add_layout_option(*verb, options->trans);
   add_peer_option(*verb, options->peers);
   add_machine_options(*verb, options->machine);
   verb->add_option("--seconds", options->seconds, "Timed work for each contender and shape")

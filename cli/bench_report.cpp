@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "bench/provenance.hpp"
 #include "cli/plan_text.hpp"
@@ -72,13 +73,40 @@ Json case_json(const CaseResult& result) {
   return json;
 }
 
-// Means over one kind of shape.
-struct Summary {
-  double log_ratio = 0;
-  double log_share = 0;
-  int ratios = 0;
-  int shapes = 0;
+// A geometric mean.
+class Mean {
+ public:
+  void add(double value) {
+    log_sum_ += std::log(std::max(value, 1e-9));
+    ++count_;
+  }
+  int count() const { return count_; }
+  double value() const { return std::exp(log_sum_ / count_); }
+
+ private:
+  double log_sum_ = 0;
+  int count_ = 0;
 };
+
+// Over one kind of shape.
+struct Summary {
+  Mean share;
+  Mean ratio;  // to the best peer of each shape
+  // To each of them, by its turn and what it calls: two builds' files may have one name.
+  std::map<std::pair<std::size_t, std::string>, Mean> peers;
+};
+
+void add(Summary& summary, const CaseResult& result) {
+  summary.share.add(result.share());
+  if (result.best_peer < 0 || result.ratio <= 0) return;
+  summary.ratio.add(result.ratio);
+  for (std::size_t i = 0; i < result.results.size(); ++i) {
+    const ContenderResult& one = result.results[i];
+    if (!one.is_peer || !one.wrong.empty()) continue;
+    summary.peers[{i, one.name + " " + one.detail}].add(
+        bench::paired_ratio(result.results[0].timing, one.timing));
+  }
+}
 
 }  // namespace
 
@@ -118,24 +146,22 @@ std::string bench_table_line(const CaseResult& result) {
 std::string bench_table_summary(const std::vector<CaseResult>& results) {
   std::map<std::string, Summary> summaries;
   for (const CaseResult& result : results) {
-    Summary& summary = summaries[fmt::format("{:<9} {:>3} thr  {:<14}", types_text(result.types),
-                                             result.threads, result.measured.kind)];
-    ++summary.shapes;
-    summary.log_share += std::log(std::max(result.share(), 1e-9));
-    if (result.best_peer >= 0 && result.ratio > 0) {
-      ++summary.ratios;
-      summary.log_ratio += std::log(result.ratio);
-    }
+    add(summaries[fmt::format("{:<9} {:>3} thr  {:<14}", types_text(result.types), result.threads,
+                              result.measured.kind)],
+        result);
   }
   std::string text = "\ngeometric means\n";
   for (const auto& [key, summary] : summaries) {
-    text += fmt::format("  {} {:>3} shapes, {:>5.1f} % of the bound", key, summary.shapes,
-                        100 * std::exp(summary.log_share / summary.shapes));
-    if (summary.ratios > 0) {
-      text +=
-          fmt::format(", {:.3f} times the best peer", std::exp(summary.log_ratio / summary.ratios));
+    text += fmt::format("  {} {:>3} shapes, {:>5.1f} % of the bound", key, summary.share.count(),
+                        100 * summary.share.value());
+    if (summary.ratio.count() > 0) {
+      text += fmt::format(", {:.3f} times the best peer", summary.ratio.value());
     }
     text += '\n';
+    if (summary.peers.size() < 2) continue;
+    for (const auto& [peer, ratio] : summary.peers) {
+      text += fmt::format("    {:.3f} times {} ({})\n", ratio.value(), peer.second, ratio.count());
+    }
   }
   return text;
 }
@@ -149,6 +175,8 @@ Json bench_json(const CpuBenchOptions& options, const std::vector<CaseResult>& r
   json["machine"] = {{"name", options.machine.name},
                      {"cores", options.machine.workers},
                      {"architecture", options.machine.architecture}};
+  const auto letter = [](Major stored) { return stored == Major::row ? 'N' : 'T'; };
+  json["trans"] = std::string{letter(options.layouts.a), letter(options.layouts.b)};
   json["protocol"] = {{"caches", options.cold ? "cold" : "warm"},
                       {"seconds_per_contender", options.seconds},
                       {"order", "alternating"},

@@ -18,12 +18,12 @@ namespace {
 
 class CaseOperands {
  public:
-  CaseOperands(const bench::Case& measured, const GemmTypes& types) {
+  CaseOperands(const bench::Case& measured, const GemmTypes& types, const StoredLayouts& layouts) {
     std::uint64_t seed = 0;
     matrices_.reserve(3 * measured.groups.size());
     for (const GemmShape& shape : measured.groups) {
-      Matrix& a = matrices_.emplace_back(shape.m, shape.k, types.a);
-      Matrix& b = matrices_.emplace_back(shape.k, shape.n, types.b);
+      Matrix& a = matrices_.emplace_back(shape.m, shape.k, types.a, layouts.a);
+      Matrix& b = matrices_.emplace_back(shape.k, shape.n, types.b, layouts.b);
       Matrix& c = matrices_.emplace_back(shape.m, shape.n, types.c);
       fill_random(a, seed++);
       fill_random(b, seed++);
@@ -91,7 +91,7 @@ class CaseRunner {
     result.crowding = bench::measure_crowding();
     if (threads_ > 1) result.ping_pong = bench::measure_ping_pong();
 
-    CaseOperands operands(measured, types_);
+    CaseOperands operands(measured, types_, options_.layouts);
     std::vector<Entry> entries;
     add_variants(operands, entries, result);
     add_peers(operands, entries, result);

@@ -12,6 +12,7 @@
 #include "bench/limits.hpp"
 #include "bench/peer.hpp"
 #include "bench/protocol.hpp"
+#include "cli/matrix.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/plan.hpp"
 
@@ -29,6 +30,7 @@ struct CpuBenchOptions {
   std::vector<GemmTypes> types;
   std::vector<int> threads;
   std::vector<Variant> variants;
+  StoredLayouts layouts;
   std::vector<bench::Peer*> peers;
   Machine machine;
   double seconds = 0.5;

@@ -45,6 +45,8 @@ std::string run_one(const CudaBenchOptions& options, const GemmTypes& types,
                     const PlanOptions& plan) {
   bench::CudaBenchmarkOptions benchmark_options;
   benchmark_options.types = types;
+  benchmark_options.a_column_major = options.layouts.a == Major::column;
+  benchmark_options.b_column_major = options.layouts.b == Major::column;
   benchmark_options.cold = options.cold;
   benchmark_options.peer = options.against_cublaslt;
   benchmark_options.peer_library = options.cublaslt_path;

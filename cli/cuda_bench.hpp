@@ -7,6 +7,7 @@
 
 #include "bench/cases.hpp"
 #include "cli/cpu_bench.hpp"
+#include "cli/matrix.hpp"
 #include "tessera/element_type.hpp"
 #include "tessera/plan.hpp"
 
@@ -17,6 +18,7 @@ struct CudaBenchOptions {
   std::string corpus;  // what the cases are called in the record
   std::vector<GemmTypes> types;
   std::vector<PlanOptions> variants;
+  StoredLayouts layouts;
   bool cold = true;
   bool against_cublaslt = false;
   std::string cublaslt_path;  // empty: the usual names

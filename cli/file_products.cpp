@@ -120,7 +120,7 @@ BiasAxis axis_of(const NpyVector& bias, const WorkloadOptions& options, const Op
 
 FileProducts products_from_files(const ProductFiles& files, const WorkloadOptions& options,
                                  std::uint64_t seed) {
-  const StoredLayouts layouts = layouts_from(options.problem);
+  const StoredLayouts layouts = layouts_from(options.problem.trans);
   MatrixStack a = read_operand(files.a, &GemmTypes::a, options.problem);
   MatrixStack b = read_operand(files.b, &GemmTypes::b, options.problem);
   FileProducts result;

@@ -44,4 +44,10 @@ class Matrix {
   std::shared_ptr<std::byte> memory_;
 };
 
+// How A and B of a product are stored.
+struct StoredLayouts {
+  Major a = Major::row;
+  Major b = Major::row;
+};
+
 }  // namespace tessera::cli

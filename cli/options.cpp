@@ -69,10 +69,7 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->type_name("TYPE");
   app.add_option("--out-type", options.out_type, "Element type of C (default: follows from --type)")
       ->type_name("TYPE");
-  app.add_option("--trans", options.trans,
-                 "How A and B are stored: N as used, T transposed; for example NT")
-      ->type_name("NN|NT|TN|TT")
-      ->capture_default_str();
+  add_layout_option(app, options.trans);
   app.add_option("--alpha", options.alpha, "C <- alpha A B + beta C")->capture_default_str();
   app.add_option("--beta", options.beta, "C <- alpha A B + beta C")->capture_default_str();
   app.add_option("--activation", options.activation,
@@ -87,15 +84,21 @@ GemmTypes types_from(const ProblemOptions& options) {
   return types;
 }
 
-StoredLayouts layouts_from(const ProblemOptions& options) {
-  const std::string& text = options.trans;
+void add_layout_option(CLI::App& app, std::string& trans) {
+  app.add_option("--trans", trans,
+                 "How A and B are stored: N as used, T transposed; for example NT")
+      ->type_name("NN|NT|TN|TT")
+      ->capture_default_str();
+}
+
+StoredLayouts layouts_from(const std::string& trans) {
   const auto known = [](char c) { return c == 'N' || c == 'T' || c == 'n' || c == 't'; };
-  if (text.size() != 2 || !known(text[0]) || !known(text[1])) {
+  if (trans.size() != 2 || !known(trans[0]) || !known(trans[1])) {
     throw Error(ErrorCode::invalid_argument, "--trans", "be NN, NT, TN or TT",
-                fmt::format("'{}'", text), "give one letter for A and one for B");
+                fmt::format("'{}'", trans), "give one letter for A and one for B");
   }
   const auto layout = [](char c) { return c == 'T' || c == 't' ? Major::column : Major::row; };
-  return {layout(text[0]), layout(text[1])};
+  return {layout(trans[0]), layout(trans[1])};
 }
 
 Epilogue epilogue_from(const ProblemOptions& options) {
@@ -117,7 +120,7 @@ Problem problem_from(const ProblemOptions& options) {
   problem.types = types_from(options);
   problem.groups = options.group.empty() ? std::vector{parse_shape(options.shape, "shape")}
                                          : parse_shapes(options.group, "--group");
-  const StoredLayouts layouts = layouts_from(options);
+  const StoredLayouts layouts = layouts_from(options.trans);
   problem.a = packed_layout(layouts.a, problem.types.a, problem.groups, [&](const GemmShape& s) {
     return layouts.a == Major::row ? s.k : s.m;
   });
@@ -184,9 +187,10 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options) {
 }
 
 void add_peer_option(CLI::App& app, std::vector<std::string>& peers) {
-  app.add_option("--peer", peers,
-                 "Compare with openblas, blis or onednn, on a GPU with cublaslt; another build by "
-                 "openblas=/path/lib.so")
+  app.add_option(
+         "--peer", peers,
+         "Compare with openblas, blis, onednn or tessera, another build of it, on a GPU with "
+         "cublaslt; a library of one's own by openblas=/path/lib.so")
       ->delimiter(',')
       ->type_name("NAME[=PATH],...");
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/matrix.hpp"
 #include "tessera/plan.hpp"
 
 namespace tessera::cli {
@@ -45,12 +46,10 @@ struct ProblemOptions {
 void add_problem_options(CLI::App& app, ProblemOptions& options);
 
 GemmTypes types_from(const ProblemOptions& options);
-// How an operand is stored: 'N' by rows as it is used, 'T' transposed.
-struct StoredLayouts {
-  Major a = Major::row;
-  Major b = Major::row;
-};
-StoredLayouts layouts_from(const ProblemOptions& options);
+// --trans: how A and B are stored, 'N' by rows as they are used, 'T' transposed. layouts_from
+// throws Error(invalid_argument) for anything but NN, NT, TN and TT.
+void add_layout_option(CLI::App& app, std::string& trans);
+StoredLayouts layouts_from(const std::string& trans);
 Epilogue epilogue_from(const ProblemOptions& options);
 
 // The problem that the options pose with operands that lie in memory without gaps. Throws where

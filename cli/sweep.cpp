@@ -219,9 +219,9 @@ Verb add_sweep_verb(CLI::App& app) {
   const auto options = std::make_shared<SweepRequest>();
   CLI::App* const verb = app.add_subcommand(
       "sweep", "Measure many shapes by several schedules; can be stopped and continued");
-  verb->add_option(
-          "--corpus", options->corpus,
-          "log256 or loguniform, a CSV file, or a built-in list: " + bench::built_in_names())
+  verb->add_option("--corpus", options->corpus,
+                   "log256, loguniform or awkward, a CSV file, or a built-in list: " +
+                       bench::built_in_names())
       ->type_name("NAME|FILE")
       ->required();
   verb->add_option("--count", options->count, "How many shapes (default: 300, or all of a file's)")

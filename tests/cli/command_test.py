@@ -4,6 +4,7 @@
 usage: command_test.py path/to/tessera
 """
 import json
+import os
 
 from command_case import CommandCase, main, read_npy
 
@@ -130,6 +131,34 @@ class CommandTest(CommandCase):
         self.assertEqual([peer["name"] for peer in record["peers"]], peers)
         for peer in record["peers"]:
             self.assertNotIn("/", peer["path"])
+
+    def test_bench_against_another_build(self):
+        library = os.environ["TESSERA_ANOTHER_BUILD"]
+        for trans in ("NN", "NT", "TN", "TT"):
+            record = json.loads(self.tessera(
+                f"bench 33x7x65 4x4x4:3 --trans {trans} --peer tessera={library} --threads 1 "
+                "--seconds 0.001 --json").stdout)
+            self.assertEqual(record["trans"], trans)
+            for one in record["results"]:
+                ours, other = one["results"]
+                self.assertEqual(other["detail"], "tessera_plan_run")
+                self.assertNotIn("wrong_result", ours)
+                self.assertNotIn("wrong_result", other)
+                self.assertEqual(one["skipped"], [])
+        shown = self.tessera(f"bench 9x9x9 --peer tessera={library},tessera={library} --threads 1 "
+                             "--seconds 0.001").stdout
+        self.assertEqual(shown.count("times tessera="), 2)
+
+    def test_bench_random_lists(self):
+        line = "bench --shapes awkward --threads 1 --seconds 0.001 --json --seed 5 --count "
+        five = json.loads(self.tessera(line + "5").stdout)["results"]
+        two = json.loads(self.tessera(line + "2").stdout)["results"]
+        shapes = [one["groups"][0] for one in five]
+        self.assertEqual(shapes[:2], [one["groups"][0] for one in two])
+        self.assertEqual(len({tuple(shape) for shape in shapes}), 5)
+        for m, n, k in shapes:
+            self.assertLessEqual(m * n * k, 20_000_000)
+            self.assertTrue(all(2 <= side < 2897 for side in (m, n, k)))
 
     def test_calibrate(self):
         result = json.loads(self.tessera("calibrate --seconds 0.001 --save m.json --json").stdout)
