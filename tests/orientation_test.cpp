@@ -84,8 +84,10 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_FALSE(is_down({200, 2, 511}, i8, 32, Major::row));
   EXPECT_TRUE(is_down({200, 2, 512}, i8, 32, Major::row));
   EXPECT_TRUE(is_down({200, 2, 64}, i8, 32, Major::column));
-  EXPECT_FALSE(is_down({200, 2, 63}, f32, 16, Major::row));  // AVX2's
-  EXPECT_TRUE(is_down({200, 2, 64}, f32, 16, Major::row));
+  EXPECT_FALSE(is_down({200, 2, 7}, f32, 16, Major::row));  // AVX2's
+  EXPECT_TRUE(is_down({200, 2, 8}, f32, 16, Major::row));
+  EXPECT_FALSE(is_down({200, 2, 63}, f32, 16, Major::column));
+  EXPECT_TRUE(is_down({200, 2, 64}, f32, 16, Major::column));
   EXPECT_FALSE(is_down({8, 8, 500}, f32, 32, Major::row));  // no long side
   // More columns only where A lies across k, and vectors are fuller down the long side.
   EXPECT_TRUE(is_down({119, 9, 1093}, f32, 32, Major::column));
@@ -116,8 +118,36 @@ TEST(Orientation, OfRowsAndColumnsAlongKMakesDotsOfMoreColumns) {
   EXPECT_TRUE(is_down({40, 5, 38}, f64, {12, 16}));
   EXPECT_FALSE(is_down({40, 15, 751}, f32, {12, 32}));
   EXPECT_FALSE(is_down({16, 12, 751}, f32, {12, 32}));
-  EXPECT_FALSE(is_down({44, 12, 751}, f32, {6, 16}));
   EXPECT_FALSE(is_down({44, 12, 751}, bf16, {32, 32}));
+}
+
+// AVX2's, whether columns lie along k or are copied.
+TEST(Orientation, OfNarrowRegistersMakesDotsWhereColumnsLeaveLanesEmpty) {
+  const auto is_down = [](const GemmShape& shape, ElementType type, int nr, Major b) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.b.major = b;
+    return is_turned(problem, shape, {6, nr});
+  };
+  using enum ElementType;
+  for (const Major b : {Major::row, Major::column}) {
+    EXPECT_TRUE(is_down({200, 6, 66}, f32, 16, b));
+    EXPECT_FALSE(is_down({200, 6, 65}, f32, 16, b));
+    EXPECT_TRUE(is_down({200, 8, 160}, f32, 16, b));
+    EXPECT_FALSE(is_down({200, 8, 159}, f32, 16, b));
+    EXPECT_TRUE(is_down({200, 12, 144}, f32, 16, b));
+    EXPECT_FALSE(is_down({200, 12, 143}, f32, 16, b));
+    EXPECT_FALSE(is_down({200, 16, 9000}, f32, 16, b));
+    EXPECT_FALSE(is_down({200, 17, 9000}, f32, 16, b));
+    EXPECT_TRUE(is_down({200, 3, 33}, f64, 8, b));
+    EXPECT_FALSE(is_down({200, 3, 32}, f64, 8, b));
+    EXPECT_TRUE(is_down({200, 12, 91}, bf16, 16, b));
+    EXPECT_FALSE(is_down({200, 12, 89}, bf16, 16, b));
+    EXPECT_FALSE(is_down({200, 15, 9000}, bf16, 16, b));
+    EXPECT_TRUE(is_down({200, 16, 96}, i8, 16, b));
+    EXPECT_FALSE(is_down({200, 16, 95}, i8, 16, b));
+  }
+  EXPECT_TRUE(is_down({40, 12, 144}, f32, 16, Major::column));
+  EXPECT_FALSE(is_down({40, 12, 144}, f32, 16, Major::row));
 }
 
 TEST(Orientation, OfTileRegistersTakesWhatLiesAcrossAsB) {

@@ -36,8 +36,9 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           // The others convert while they pack.
           .reads_in_place = is_float,
           .interleaves = has_groups,
-          // Groups of k that the instruction takes lie together along k.
-          .multiplies_dots = has_groups || (is_float && architecture == "avx512")};
+          // Groups of k that the instruction takes lie together along k; AVX2 widens as it reads.
+          .multiplies_dots =
+              has_groups || architecture == "avx2" || (is_float && architecture == "avx512")};
 }
 
 // Packed panels that stay near are multiplied at 1.7 of 3.0 TFLOP/s in bf16 on one core of a

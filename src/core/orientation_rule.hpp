@@ -62,6 +62,7 @@ inline bool is_wide(const StoredProduct& product, const RegisterTile& tile) {
 // 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39.
 inline std::int64_t least_depth_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kStepsOfNarrow = 64;
+  constexpr std::int64_t kDepthOfNarrowDots = 8;
   constexpr std::int64_t kStepsForEach = 10;
   constexpr std::int64_t kStepsLess = 12;
   constexpr std::int64_t kBytesOfBytes = 512;
@@ -70,7 +71,9 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
   if (product.cols == 1) return product.rows_lie_along_k ? one_vector : 0;
   if (has_tile_registers(tile) && !product.rows_lie_along_k) return 2;  // 1 lies either way
   const std::int64_t step = elements_of_step(product);
-  if (!is_wide(product, tile)) return kStepsOfNarrow * step;
+  if (!is_wide(product, tile)) {
+    return product.rows_lie_along_k ? kDepthOfNarrowDots : kStepsOfNarrow * step;
+  }
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
   return std::max(are_bytes_along_k ? kBytesOfBytes : one_vector,
                   (kStepsForEach * product.cols - kStepsLess) * step);
@@ -102,6 +105,37 @@ inline bool fills_vectors_down(const StoredProduct& product, const RegisterTile&
          fullness(product.rows, lanes) >= kFuller * fullness(product.cols, lanes);
 }
 
+// The same of registers of half the width, for columns that lie across k, too, which are copied.
+// The more lanes the columns leave empty, the sooner adding up lanes is worth it; sooner where a
+// tile is one vector wide, whose multiply-adds wait for an element of A each, and where packing
+// widens. Zen 3, one thread, 2026-11, 200 rows, operands in rows, the time along C's rows over the
+// time by dots, k = 16, 64, 256, 1024: f32 4 columns 1.05, 1.93, 2.64, 3.28; 6 0.81, 1.25, 1.86,
+// 1.69; 8 0.33, 0.70, 1.31, 1.39; 10 0.53, 0.89, 1.29, 1.38; 16 0.21, 0.51, 0.80, 1.62; f64 4 0.72,
+// 1.15, 1.35, 1.98; 8 0.41, 0.70, 0.89, 1.05; bf16 8 0.91, 1.10, 1.43, 1.50; 12 0.80, 0.87, 1.17,
+// 1.18; 16 0.63, 0.61, 0.81, 0.83; i8 4 1.48, 2.69, 3.60, 4.08; 8 0.91, 1.39, 1.83, 1.98; 16 0.53,
+// 0.88, 1.15, 1.15. Of few rows copying the columns is too much: f32 14×12×212 0.78.
+inline bool makes_narrow_dots_down(const StoredProduct& product, const RegisterTile& tile) {
+  constexpr double kOneVector = 1.3;
+  constexpr double kWidenedFrom16 = 1.15;
+  constexpr double kWidenedFrom8 = 1.5;
+  constexpr double kStepsForEach = 6;
+  constexpr std::int64_t kMostColumns = 14;
+  constexpr std::int64_t kMostColumnsOfBytes = 16;
+  constexpr std::int64_t kRowsForEachCopied = 4;
+  const bool are_bytes = product.element_bytes == 1;
+  if (product.cols > (are_bytes ? kMostColumnsOfBytes : kMostColumns)) return false;
+  if (!product.cols_lie_along_k && product.rows < kRowsForEachCopied * product.cols) return false;
+  const std::int64_t lanes = tile.nr / 2;
+  const std::int64_t vectors = (product.cols + lanes - 1) / lanes;
+  const double widening = are_bytes                    ? kWidenedFrom8
+                          : product.element_bytes == 2 ? kWidenedFrom16
+                                                       : 1;
+  const double along = widening * (vectors == 1 ? kOneVector : static_cast<double>(vectors));
+  const auto cols = static_cast<double>(product.cols);
+  const double gain = along - cols / static_cast<double>(lanes);
+  return static_cast<double>(product.depth) * gain >= kStepsForEach * cols;
+}
+
 // Whether more columns, which lie along k as the rows do, had better be multiplied with these as
 // dot products, of which as many as there are columns share a row. Zen 5, one thread, 2026-11, B
 // transposed, the time along C's rows over the time by dots, with 9, 12 and 16 columns: f32, 40
@@ -113,8 +147,9 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
   constexpr std::int64_t kLeastRows = 17;
   constexpr std::int64_t kStepsForEach = 20;
   constexpr std::int64_t kStepsLess = 110;
-  return product.rows_lie_along_k && product.cols_lie_along_k && product.cols <= kMostColumns &&
-         product.rows >= kLeastRows && is_wide(product, tile) && !has_tile_registers(tile) &&
+  if (!product.rows_lie_along_k || has_tile_registers(tile)) return false;
+  if (!is_wide(product, tile)) return makes_narrow_dots_down(product, tile);
+  return product.cols_lie_along_k && product.cols <= kMostColumns && product.rows >= kLeastRows &&
          product.depth >=
              std::max(least_depth_down(product, tile),
                       (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));

@@ -374,7 +374,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.tile_rows = rows_in_place(product);
   blocking.a_in_place = blocking.tile_rows > 0 || blocking.rows_ahead > 0;
   if (!blocking.a_in_place && (product.is_dots || keeps_rows_of_a(product))) {
-    blocking.copied_stride = copied_stride(blocking.depth, code.packed_size_a);
+    blocking.copied_stride = copied_stride(blocking.depth, size_of(product.a.type));
   }
   blocking.keeps_b = product.c.rows > blocking.rows;
   blocking.fetches_panels = blocking.keeps_b && !product.b_in_place &&
@@ -417,7 +417,7 @@ PanelSizes panel_sizes(const Launch& launch) {
     if (launch.multiplies() && !blocking.a_in_place) {
       const std::int64_t panels = blocking.rows / code.mr;
       const std::int64_t bytes = blocking.copied_stride > 0
-                                     ? blocking.rows * blocking.copied_stride * code.packed_size_a
+                                     ? blocking.rows * blocking.copied_stride * size_of(product.a.type)
                                      : panels * code.panel_bytes_a(blocking.depth);
       sizes.a = std::max(sizes.a, line_up(bytes));
     }

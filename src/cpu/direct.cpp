@@ -154,7 +154,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
   form.task.sums_are_far = step.goes_along_rows;
   if (product.is_dots && !product.a_in_place) {
-    const int size = kernel.packed_size_a;
+    const int size = size_of(product.a.type);
     const std::int64_t stride = copied_stride(product.depth(), size);
     form.a = {row_copier(size), source_a(), line_up(product.c.rows * stride * size)};
     form.task.a = {nullptr, true, stride, 1};

@@ -171,9 +171,9 @@ TEST(Direct, NarrowProductsAsDots) {
   for (const ElementType type :
        {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::i8, ElementType::u8}) {
     if (!kernel_for(type).multiplies_dots) continue;
-    for (const std::int64_t n : {1, 2, 3, 4}) {
-      for (const std::int64_t k : {1, 16, 47, 70, 130}) {
-        const GemmShape shape{256, n, k};
+    for (const std::int64_t n : {1, 2, 3, 4, 6, 12}) {
+      for (const std::int64_t k : {1, 16, 47, 70, 100, 170}) {
+        const GemmShape shape{128, n, k};
         const Plan plan = plan_for(type, {shape}, 2, 1);
         const auto make = [&] {
           return Product(plan.problem.types, shape, 1, Fill::normal, 9, {.padding = 1},
@@ -205,7 +205,7 @@ TEST(Direct, SumsThatAreNotCollectedInC) {
   for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::bf16}) {
     for (const bool is_across : {true, false}) {
       if (!is_across && type != ElementType::bf16) continue;
-      for (const GemmShape& shape : {GemmShape{200, 3, 120}, {131, 4, 64}, {40, 2, 200}}) {
+      for (const GemmShape& shape : {GemmShape{60, 2, 200}, {51, 2, 180}, {40, 2, 150}}) {
         for (const double beta : {0.0, 0.5}) {
           Plan plan = plan_for(type, {shape}, 1.5, beta);
           if (!is_across) plan.problem.types.c = type;

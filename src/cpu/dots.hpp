@@ -18,8 +18,15 @@ namespace {
 // Rows and columns of C whose sums stay in registers together. With one or two rows, more columns:
 // enough sums for the latency, and enough streams for the memory.
 constexpr std::int64_t kDotRows = 4;
-constexpr std::int64_t kDotColumns = 4;
-constexpr std::int64_t kDotColumnsOfFewRows = 8;
+template <class Ops>
+constexpr bool kHasWideDots = sizeof(typename Ops::Vec) == 64;
+template <class Ops>
+constexpr std::int64_t kDotColumns = kHasWideDots<Ops> ? 4 : 3;
+template <class Ops>
+constexpr std::int64_t most_dot_columns(std::int64_t rows) {
+  if (rows > 2) return kDotColumns<Ops>;
+  return kHasWideDots<Ops> || rows == 1 ? 8 : 6;
+}
 
 // Where a tile of dot products finds its operands and leaves its sums. Strides in elements.
 template <class Ops>
@@ -87,7 +94,21 @@ void dot_tile(const DotTask<Ops>& task) {
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) sum[r][c] = Ops::zero();
   }
+  // Half as many registers hold two rows and one column beside the sums, or more rows and one.
+  constexpr bool kRowsFirst = !kHasWideDots<Ops> && Rows <= 2;
   const auto add = [&](auto load_a, auto load_b) __attribute__((always_inline)) {
+    if constexpr (kRowsFirst) {
+      decltype(load_a(0)) rows[Rows];
+#pragma GCC unroll 2
+      for (int r = 0; r < Rows; ++r) rows[r] = load_a(r);
+#pragma GCC unroll 8
+      for (int c = 0; c < Columns; ++c) {
+        const auto column = load_b(c);
+#pragma GCC unroll 2
+        for (int r = 0; r < Rows; ++r) sum[r][c] = Ops::multiply_add(sum[r][c], rows[r], column);
+      }
+      return;
+    }
     decltype(load_b(0)) columns[Columns];
 #pragma GCC unroll 8
     for (int c = 0; c < Columns; ++c) {
@@ -120,7 +141,7 @@ void dot_tile(const DotTask<Ops>& task) {
         });
   }
   if (left > 0) {
-    const auto some = Dots::first(static_cast<int>(left));
+    const auto some = Dots::first(static_cast<int>(left), task.depth);
     add([&](int r) { return Dots::load_a(a + r * a_row, some); },
         [&](int c) { return Dots::load_b(b + c * b_column, some); });
   }
@@ -135,34 +156,25 @@ void dot_tile(const DotTask<Ops>& task) {
   store_dots<Ops>(task, sum);
 }
 
-template <class Ops, int Columns>
-void dot_rows(const DotTask<Ops>& task, std::int64_t rows) {
-  switch (rows) {
-    case 1:
-      return dot_tile<Ops, 1, Columns>(task);
-    case 2:
-      return dot_tile<Ops, 2, Columns>(task);
-    case 3:
-      if constexpr (Columns <= kDotColumns) return dot_tile<Ops, 3, Columns>(task);
-      break;
-    default:
-      if constexpr (Columns <= kDotColumns) return dot_tile<Ops, 4, Columns>(task);
+template <class Ops, int Rows, int Columns = static_cast<int>(most_dot_columns<Ops>(Rows))>
+void dot_columns(const DotTask<Ops>& task, std::int64_t cols) {
+  if constexpr (Columns > 1) {
+    if (cols < Columns) return dot_columns<Ops, Rows, Columns - 1>(task, cols);
   }
+  dot_tile<Ops, Rows, Columns>(task);
 }
 
 template <class Ops>
-void dot_columns(const DotTask<Ops>& task, std::int64_t rows, std::int64_t cols) {
-  switch (cols) {
+void dot_rows(const DotTask<Ops>& task, std::int64_t rows, std::int64_t cols) {
+  switch (rows) {
     case 1:
-      return dot_rows<Ops, 1>(task, rows);
+      return dot_columns<Ops, 1>(task, cols);
     case 2:
-      return dot_rows<Ops, 2>(task, rows);
+      return dot_columns<Ops, 2>(task, cols);
     case 3:
-      return dot_rows<Ops, 3>(task, rows);
-    case kDotColumns:
-      return dot_rows<Ops, kDotColumns>(task, rows);
+      return dot_columns<Ops, 3>(task, cols);
     default:
-      return dot_rows<Ops, kDotColumnsOfFewRows>(task, rows);
+      return dot_columns<Ops, 4>(task, cols);
   }
 }
 
@@ -170,20 +182,20 @@ void dot_columns(const DotTask<Ops>& task, std::int64_t rows, std::int64_t cols)
 // the rows pass by in equal parts.
 template <class Ops>
 void multiply_dots(DotTask<Ops> dots, std::int64_t rows, std::int64_t cols) {
-  const std::int64_t widest = rows <= 2 ? kDotColumnsOfFewRows : kDotColumns;
+  const std::int64_t widest = most_dot_columns<Ops>(rows <= 2 ? rows : kDotRows);
   const std::int64_t parts = (rows + kDotRows - 1) / kDotRows;
   const std::int64_t tallest = (rows + parts - 1) / parts;
   const DotTask<Ops> first = dots;
   std::int64_t some = 0;
   for (std::int64_t col = 0; col < cols; col += some) {
     some = cols - col;
-    if (some > kDotColumns) some = some >= widest ? widest : kDotColumns;
+    if (some > widest) some = some >= 2 * widest ? widest : (some + 1) / 2;
     dots.b = first.b + col * dots.b_column;
     for (std::int64_t row = 0; row < rows; row += tallest) {
       const std::int64_t tall = rows - row < tallest ? rows - row : tallest;
       dots.a = first.a + row * dots.a_row;
       dots.sum = first.sum + row * dots.sum_row + col * dots.sum_column;
-      dot_columns(dots, tall, some);
+      dot_rows(dots, tall, some);
     }
   }
 }

@@ -8,11 +8,17 @@ namespace {
 
 using CodeF32 = Code<OpsF32, 6, 2, UnitsF32, UnitsF32>;
 using CodeF64 = Code<OpsF64, 6, 2, UnitsF64, UnitsF64>;
-using CodeF16 = Code<OpsF32, 6, 2, UnitsWidened<f16>, UnitsWidened<f16>>;
-using CodeBf16 = Code<OpsF32, 6, 2, UnitsWidened<bf16>, UnitsWidened<bf16>>;
-using CodeU8 = Code<OpsI16Pairs, 6, 2, UnitsI16<std::uint8_t>, UnitsI16<std::int8_t>>;
-using CodeU8Turned = Code<OpsI16Pairs, 6, 2, UnitsI16<std::int8_t>, UnitsI16<std::uint8_t>>;
-using CodeI8 = Code<OpsI16Pairs, 6, 2, UnitsI16<std::int8_t>, UnitsI16<std::int8_t>>;
+template <class Source>
+using CodeWidened =
+    Code<OpsF32, 6, 2, UnitsWidened<Source>, UnitsWidened<Source>, OpsF32OfWidened<Source>>;
+template <class SourceA, class SourceB>
+using CodeI16 = Code<OpsI16Pairs, 6, 2, UnitsI16<SourceA>, UnitsI16<SourceB>,
+                     OpsI16OfWidened<SourceA, SourceB>>;
+using CodeF16 = CodeWidened<f16>;
+using CodeBf16 = CodeWidened<bf16>;
+using CodeU8 = CodeI16<std::uint8_t, std::int8_t>;
+using CodeU8Turned = CodeI16<std::int8_t, std::uint8_t>;
+using CodeI8 = CodeI16<std::int8_t, std::int8_t>;
 
 constexpr KernelCode kU8Turned = CodeU8Turned::make("cpu_avx2_u8");
 constexpr KernelCode kCode[] = {

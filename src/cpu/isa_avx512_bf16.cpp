@@ -13,7 +13,9 @@ namespace {
 struct OpsBf16 : OpsBase<AccumulateF32> {
   // Both operands' pairs lie along k as they are.
   struct Dots {
-    static __mmask32 first(int count) { return static_cast<__mmask32>((1u << count) - 1); }
+    static __mmask32 first(int count, std::int64_t) {
+      return static_cast<__mmask32>((1u << count) - 1);
+    }
     static __m512bh load_a(const bf16* from) { return load_b(from); }
     static __m512bh load_a(const bf16* from, __mmask32 some) { return load_b(from, some); }
     static __m512bh load_b(const bf16* from) { return (__m512bh)_mm512_loadu_si512(from); }

@@ -61,7 +61,7 @@ struct OpsQuads : OpsBase<AccumulateI32> {
 // Quads lie along k as they are. `Flip`: bits of A to invert.
 template <std::uint8_t Flip>
 struct DotsOfQuads {
-  static __mmask64 first(int count) { return (std::uint64_t{1} << count) - 1; }
+  static __mmask64 first(int count, std::int64_t) { return (std::uint64_t{1} << count) - 1; }
   static __m512i load_a(const void* from) { return flipped(load_b(from)); }
   static __m512i load_a(const void* from, __mmask64 some) { return flipped(load_b(from, some)); }
   static __m512i load_b(const void* from) { return _mm512_loadu_si512(from); }

@@ -29,8 +29,8 @@ constexpr ElementType accumulator_type() {
 }
 
 // Ops: the arithmetic. MR rows by NV vectors: the register tile. UnitsA, UnitsB: the packed
-// layouts.
-template <class Ops, int MR, int NV, class UnitsA, class UnitsB>
+// layouts. DotOps: the arithmetic of dot products, which read operands as they come.
+template <class Ops, int MR, int NV, class UnitsA, class UnitsB, class DotOps = Ops>
 struct Code {
   static constexpr int kWidth = NV * Ops::kLanes;
   static constexpr std::int64_t kExtra =
@@ -52,7 +52,9 @@ struct Code {
   static constexpr bool kTogether = !kShortSteps<MR, NV> && requires { Ops::multiply_add_at; };
   static constexpr bool kPasses = kInPlace && kTogether;
   // Along k no grouping is needed either.
-  static constexpr bool kDots = kKeepsSize && requires { typename Ops::Dots; };
+  static constexpr bool kDots = requires { typename DotOps::Dots; }
+  &&sizeof(typename UnitsA::Source) == sizeof(typename DotOps::A) &&
+      sizeof(typename UnitsB::Source) == sizeof(typename DotOps::B);
 
   static std::int64_t padded(std::int64_t depth) {
     return (depth + Ops::kGroup - 1) / Ops::kGroup * Ops::kGroup;
@@ -78,7 +80,7 @@ struct Code {
   static void multiply(const BlockTask& task) {
     if constexpr (kDots) {
       if (task.b.in_place && task.b.depth_stride == 1 && task.b.along_stride != 1) {
-        multiply_dots<Ops>(task);
+        multiply_dots<DotOps>(task);
         return;
       }
     }

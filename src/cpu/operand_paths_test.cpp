@@ -35,8 +35,8 @@ using test::types_of;
 TEST_P(Kernels, DotProductsOfEverySize) {
   std::uint64_t seed = 500;
   for (std::int64_t m = 1; m <= 6; ++m) {
-    for (const std::int64_t n : {1, 4, 7, 8, 9, 21}) {
-      for (const std::int64_t k : {1, 15, 16, 63, 64, 67, 130, 300}) {
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 21}) {
+      for (const std::int64_t k : {1, 9, 15, 16, 64, 67, 130, 261, 300}) {
         Plan plan =
             plan_for(kernel(), types_of(kernel(), m % 2 == 0), {m, n, k}, {m, n + 3, 256}, {});
         plan.tile.a_in_place = true;
@@ -63,6 +63,7 @@ TEST_P(Kernels, DotProductsOfOperandsThatLieOtherwise) {
                                  {150, 3, 67},
                                  {131, 2, 20},
                                  {40, 4, 600},
+                                 {90, 4, 259},
                                  {17, 1, 0},
                                  {33, 3, 0}}) {
     for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {

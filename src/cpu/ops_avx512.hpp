@@ -290,9 +290,11 @@ struct OpsBase : Accumulate {
   }
 };
 
-// How dot products (dots.hpp) read along k.
+// How dot products (dots.hpp) read along k: `first` tells of the last few of so many elements.
 struct DotsF32 {
-  static __mmask16 first(int count) { return static_cast<__mmask16>((1u << count) - 1); }
+  static __mmask16 first(int count, std::int64_t) {
+    return static_cast<__mmask16>((1u << count) - 1);
+  }
   static __m512 load_a(const float* from) { return _mm512_loadu_ps(from); }
   static __m512 load_a(const float* from, __mmask16 some) {
     return _mm512_maskz_loadu_ps(some, from);
@@ -302,7 +304,9 @@ struct DotsF32 {
 };
 
 struct DotsF64 {
-  static __mmask8 first(int count) { return static_cast<__mmask8>((1u << count) - 1); }
+  static __mmask8 first(int count, std::int64_t) {
+    return static_cast<__mmask8>((1u << count) - 1);
+  }
   static __m512d load_a(const double* from) { return _mm512_loadu_pd(from); }
   static __m512d load_a(const double* from, __mmask8 some) {
     return _mm512_maskz_loadu_pd(some, from);

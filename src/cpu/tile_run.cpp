@@ -136,9 +136,9 @@ BlockOperand TileRunner::block_of_a(const WorkItem& item, const TileExtent& tile
   if (blocking_.copied_stride > 0) {
     if (!is_held) {
       const PackingTime packing(clock_);
-      copy_rows(source, code.packed_size_a, blocking_.copied_stride, a_panels_);
+      copy_rows(source, size_of(a.type), blocking_.copied_stride, a_panels_);
     }
-    return {a_panels_ + from * code.packed_size_a, true, blocking_.copied_stride, 1, 0};
+    return {a_panels_ + from * size_of(a.type), true, blocking_.copied_stride, 1, 0};
   }
   if (!is_held) {
     const PackingTime packing(clock_);
