@@ -35,10 +35,6 @@ constexpr std::int64_t kStripsOfA = 1;
 // Fewer columns of B do not make up for copying A.
 constexpr std::int64_t kColumnsWorthCopying = 256;
 
-std::size_t line_up(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
-}
-
 std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return (value + to - 1) / to * to;
 }

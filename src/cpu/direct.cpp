@@ -4,7 +4,9 @@
 #include <atomic>
 
 #include "core/alike.hpp"
+#include "core/in_place_rule.hpp"
 #include "cpu/blocking.hpp"
+#include "cpu/cache_line.hpp"
 #include "cpu/claims.hpp"
 #include "cpu/copied_rows.hpp"
 #include "cpu/product.hpp"
@@ -13,25 +15,14 @@
 namespace tessera::cpu {
 namespace {
 
-// m·n·k above which walking the block in pieces that fit the caches matters more than a short way.
-constexpr std::int64_t kLargestVolume = 128 * 128 * 128;
-
 // A thread takes runs of products of about this many flops from a group's list, some 10 µs: far
 // more than taking one costs, and little enough that all threads end together.
 constexpr double kFlopsPerRun = 1 << 20;
 
-// Operands are packed whole, and sums collected, only where they stay near.
-constexpr std::size_t kMostBytes = 64 << 10;
-
-// Panels start on cache lines.
-std::size_t line_up(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
-}
-
-bool is_small(const Operands& operands) {
-  return operands.c.rows <= kLargestVolume && operands.c.cols <= kLargestVolume &&
-         operands.a.cols <= kLargestVolume &&
-         operands.c.rows * operands.c.cols <= kLargestVolume / operands.a.cols;
+bool is_small(const Operands& operands, const KernelCode& code) {
+  const auto most = static_cast<std::int64_t>(most_of_short_way(code.mr));
+  return operands.c.rows <= most && operands.c.cols <= most && operands.a.cols <= most &&
+         operands.c.rows * operands.c.cols <= most / operands.a.cols;
 }
 
 // The products of a group one after another, each with its form, which is worked out where it
@@ -67,20 +58,25 @@ const void* packed_operand(const DirectForm::Packing& packing, const void* data,
   return panels;
 }
 
-// A product whose columns can be dealt evenly. Workers of a plan would do the same, but take longer
-// to find out what: of 64³ on two threads, 0.3 of 3.7 µs (Zen 4, f32, 2026-11).
-bool run_by_columns(const DirectForm& form, const Operands& operands, int workers, int threads) {
-  const std::int64_t cols = form.task.cols / workers;
-  if (cols == 0 || cols * workers != form.task.cols || cols % form.tile_columns != 0) return false;
+// A product whose columns, or else rows, can be dealt nearly evenly. Workers of a plan would do the
+// same, but take longer to find out what: of 64³ on two threads, 0.3 of 3.7 µs (Zen 4, f32,
+// 2026-11).
+bool run_in_parts(const DirectForm& form, const Operands& operands, int workers, int threads) {
+  const std::int64_t cols = size_of_part(form.task.cols, workers, form.tile_columns);
+  const std::int64_t rows = cols > 0 ? 0 : size_of_part(form.task.rows, workers, form.tile_rows);
+  const std::int64_t each = std::max(cols, rows);
+  if (each == 0) return false;
+  const std::int64_t all = cols > 0 ? form.task.cols : form.task.rows;
+  const auto multiply_part = cols > 0 ? multiply_columns : multiply_rows;
   const std::size_t bytes = form.buffer_bytes;
   if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return false;
-  Claims parts(workers);
+  Claims parts(static_cast<std::int32_t>((all + each - 1) / each));
   auto work = [&] {
     // The caller's thread has its memory; one that gets none leaves its work to the others.
     if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return;
     std::int32_t part = parts.take(thread_number());
     for (; part != Claims::kNone; part = parts.take(part + threads)) {
-      multiply_columns(form, operands, part * cols, cols);
+      multiply_part(form, operands, part * each, std::min(each, all - part * each));
     }
   };
   on_threads(threads, work);
@@ -129,7 +125,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.multiply = code.multiply;
     return form;
   }
-  if (operands.a.cols == 0 || !is_small(operands)) return std::nullopt;
+  if (operands.a.cols == 0 || !is_small(operands, code)) return std::nullopt;
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
   const Step step = step_of(plan, product);
@@ -185,9 +181,14 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.task.sum_column = product.sum_column();
   }
   const std::size_t packed_bytes = form.a.bytes + form.b.bytes;
-  if (packed_bytes > kMostBytes || sum_bytes > kMostBytes) return std::nullopt;
+  const auto most_bytes =
+      static_cast<std::size_t>(short_way_bytes(kernel.mr, plan.machine.scratchpad_bytes));
+  if (packed_bytes > most_bytes || sum_bytes > most_bytes) return std::nullopt;
   form.buffer_bytes = packed_bytes + sum_bytes;
   form.tile_columns = kernel.nr;
+  form.tile_rows = kernel.mr;
+  form.a_row_bytes = product.a.row_stride * size_of(product.a.type);
+  form.c_row_bytes = product.c.row_stride * size_of(product.c.type);
   form.b_column_bytes = product.b.col_stride * size_of(product.b.type);
   form.c_column_bytes = product.c.col_stride * size_of(product.c.type);
   form.task.alpha = plan.problem.alpha;
@@ -201,7 +202,7 @@ bool run_directly(const Plan& plan, const KernelCode& code, std::span<const Oper
     const std::optional<DirectForm> form = direct_form(plan, code, groups.front());
     if (!form) return false;
     if (threads == 1) return multiply_directly(*form, groups.front());
-    return run_by_columns(*form, groups.front(), plan.schedule.workers, threads);
+    return run_in_parts(*form, groups.front(), plan.schedule.workers, threads);
   }
 
   FormWalk check(plan, code, groups);

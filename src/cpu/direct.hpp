@@ -1,7 +1,7 @@
 // The short way for small products: one pass over k, operands read where they lie or else packed
 // whole, and the sums collected in C, or where that is of another type or lies across, in a buffer.
 // The kernel is called once for each product of a group, and they are dealt to threads in runs; of
-// a single product columns are.
+// a single product columns are, or rows.
 #pragma once
 
 #include <optional>
@@ -29,10 +29,13 @@ struct DirectForm {
   };
   Packing a;
   Packing b;
-  // For a part of the columns: a register tile's, and bytes from one to the next.
+  // For a part of the columns or rows: a register tile's, and bytes from one to the next.
   int tile_columns = 1;
+  int tile_rows = 1;
   std::int64_t b_column_bytes = 0;
   std::int64_t c_column_bytes = 0;
+  std::int64_t a_row_bytes = 0;
+  std::int64_t c_row_bytes = 0;
   // What writes sums that are not collected in C; null: they are. Behind the panels they have room.
   void (*finish)(const Finish& finish, const void* sum, std::int64_t sum_stride, std::int64_t rows,
                  std::int64_t cols) = nullptr;
@@ -68,6 +71,17 @@ inline bool multiply_columns(DirectForm form, Operands operands, std::int64_t fi
   operands.c.data = static_cast<unsigned char*>(operands.c.data) + first * form.c_column_bytes;
   form.task.cols = count;
   form.b.source.along = count;
+  return multiply_directly(form, operands);
+}
+
+// The same of rows.
+inline bool multiply_rows(DirectForm form, Operands operands, std::int64_t first,
+                          std::int64_t count) {
+  ConstMatrixView& a = form.turned ? operands.b : operands.a;
+  a.data = static_cast<const unsigned char*>(a.data) + first * form.a_row_bytes;
+  operands.c.data = static_cast<unsigned char*>(operands.c.data) + first * form.c_row_bytes;
+  form.task.rows = count;
+  form.a.source.along = count;
   return multiply_directly(form, operands);
 }
 

@@ -142,6 +142,40 @@ TEST(Direct, BitsAreThoseOfTheGeneralWay) {
   }
 }
 
+// Parts of the columns or of the rows, the last one smaller; neither where parts are too unequal.
+TEST(Direct, DealsColumnsOrRowsOfOneProduct) {
+  struct Case {
+    GemmShape shape;
+    bool is_dealt;
+  };
+  for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::bf16}) {
+    const Plan like = plan_for(type, {}, 1, 0);
+    const std::int64_t mr = like.tile.mr;
+    const std::int64_t nr = like.tile.nr;
+    for (const Case& one : {Case{{20, 16 * nr - 5, 9}, true},
+                            {{20 * mr - 3, nr + nr / 2, 12}, true},
+                            {{mr + 1, nr + 1, 30}, false}}) {
+      for (const bool a_is_across : {false, true}) {
+        for (const int workers : {2, 4}) {
+          Plan plan = plan_for(type, {one.shape}, 1.5, 0.5);
+          plan.schedule.workers = workers;
+          const Placement place_a{.column_major = a_is_across, .padding = 2};
+          Product whole(plan.problem.types, one.shape, 0.5, Fill::normal, 31, place_a);
+          Product dealt(plan.problem.types, one.shape, 0.5, Fill::normal, 31, place_a);
+          const Operands all = whole.operands();
+          const Operands parts = dealt.operands();
+          ASSERT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), {&all, 1}, 1));
+          ASSERT_EQ(check_product(whole, 1.5, 0.5, {}, kMostPeers), "");
+          ASSERT_EQ(cpu::run_directly(plan, cpu::code_of(plan), {&parts, 1}, 2), one.is_dealt)
+              << name_of(type) << one.shape.m << "×" << one.shape.n << ", " << workers;
+          if (!one.is_dealt) continue;
+          ASSERT_EQ(dealt.c.bytes(), whole.c.bytes());
+        }
+      }
+    }
+  }
+}
+
 TEST(Direct, PacksAColumnMajorB) {
   for (const ElementType type : {ElementType::f32, ElementType::f64}) {
     for (const int threads : {1, 3}) {

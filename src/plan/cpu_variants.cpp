@@ -18,12 +18,10 @@ namespace {
 // 64 rows 118, 188, 244 and 250 against 52, 166, 291 and 350; i8 148, 335, 241 against 124, 331,
 // 545.
 constexpr std::int64_t kMostStripsInPlace = 16;
-// Register tiles of fewer rows than this, AVX2's, read B in place as streams for few rows, and
-// packed for more: f32 with 8 rows 34 GFLOP/s against 32, with 12 42 against 50 (Zen 3).
-// Packed they are multiplied four steps at a time, so that of what stays in L2 only products that
-// go the short way (cpu/direct.cpp) are read in place: f32 on a Zen 5 with AVX2, in place and
-// packed, microseconds, 150³ 111 and 71, 50×300×200 94 and 66, 64³ 4.5 and 5.3 (2026-11).
-constexpr int kRowsOfNarrow = 8;
+// Narrow register tiles, AVX2's, read B in place as streams for few rows, and packed for more: f32
+// with 8 rows 34 GFLOP/s against 32, with 12 42 against 50 (Zen 3). Packed they are multiplied four
+// steps at a time, so that of what stays in L2 only products that go the short way are read in
+// place.
 constexpr std::int64_t kMostRowsOfNarrow = 8;
 
 // Rows of C that a B in place streams by for (blocking.cpp), and how much of each of its rows comes
@@ -157,14 +155,49 @@ bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
     const bool is_broad = may_read_whole_rows() && cols_of(packed) > kBroad;
     if (collides || is_tall || is_broad) return false;
   }
-  return may_pass(kernel, product) && !may_go_short_way(product.shape) &&
+  return may_pass(kernel, product) && !may_go_short_way(product.shape, packed.mr) &&
          suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
                        product.shape.k) &&
          passing_pays(product.shape, rows, size_of(kernel.b), request.machine);
 }
 
+// Whether the backend multiplies it without more ado (cpu/direct.cpp), several workers by parts of
+// its columns or rows.
+bool CpuVariants::goes_short_way(const TileConfig& packed, int workers) const {
+  const Problem& problem = request.problem;
+  const GemmShape& shape = product.shape;
+  const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
+  const int sum_bytes = size_of(accumulator_of(problem.types));
+  const bool sums_fit =
+      problem.types.c == accumulator_of(problem.types) ||
+      shape.m * shape.n * sum_bytes <= short_way_bytes(packed.mr, request.machine.scratchpad_bytes);
+  const bool are_dealt =
+      workers == 1 || (is_one_product() && (size_of_part(shape.n, workers, packed.nr) > 0 ||
+                                            size_of_part(shape.m, workers, packed.mr) > 0));
+  return is_plain && sums_fit && are_dealt && may_go_short_way(shape, packed.mr);
+}
+
+// The same with a B that is in place where its rows keep apart in L2 and leave room there, or is
+// packed whole; and an A whose lines, of which a register tile takes a part in every step of k
+// where they lie across, leave room, too: Zen 3, one thread, 2026-11, the time by packing over the
+// time in place, A column-major, f64, k = 200, 100×20 0.99, 100×40 1.35, 250×20 0.95, 250×40 0.97,
+// 250×100 0.79. One or two rows are streams before B takes all of L2 (cpu/blocking.cpp).
+bool CpuVariants::goes_short_way_of_narrow(const TileConfig& packed, int workers) const {
+  constexpr std::int64_t kRowsThatStream = 2;
+  const GemmShape& shape = product.shape;
+  if (!is_narrow_tile(packed.mr) || !kernel.reads_in_place) return false;
+  if (!goes_short_way(packed, workers)) return false;
+  const std::int64_t l2 = request.machine.scratchpad_bytes;
+  const std::int64_t row = shape.n * size_of(kernel.b);
+  const std::int64_t bytes = shape.k * row;
+  if (!product.a_lies_along_k && 8 * shape.m * shape.k * size_of(kernel.a) > 3 * l2) return false;
+  if (!product.b_rows_are_dense) return bytes <= short_way_bytes(packed.mr, l2);
+  if (shape.m <= kRowsThatStream) return 3 * bytes <= l2;
+  return 4 * bytes <= (row % kPageBytes == 0 ? l2 : 3 * l2);
+}
+
 bool CpuVariants::goes_along_rows_here(const TileConfig& packed) const {
-  return kernel.reads_in_place && packed.mr >= kRowsOfNarrow && product.b_rows_are_dense &&
+  return kernel.reads_in_place && !is_narrow_tile(packed.mr) && product.b_rows_are_dense &&
          goes_along_rows(request.machine.scratchpad_bytes, packed.nr, rows_of(packed),
                          cols_of(packed), product.shape.k, size_of(kernel.a));
 }
@@ -189,7 +222,7 @@ bool CpuVariants::suits_dots() const {
   const GemmShape& shape = product.shape;
   const int size = size_of(kernel.b);
   const Major across = product.is_turned ? Major::row : Major::column;
-  const bool is_narrow = kernel.tile.mr < kRowsOfNarrow;
+  const bool is_narrow = is_narrow_tile(kernel.tile.mr);
   const bool is_across = request.problem.c.major == across && (size > 1 || is_narrow);
   const std::int64_t rows = is_across ? 1 : shape.m;
   const std::int64_t columns = shape.n * size_of(accumulator_of(request.problem.types)) / 4;
@@ -221,6 +254,14 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     tiles.push_back(in_place(packed, true, splits));
     return tiles;
   }
+  if (goes_short_way_of_narrow(packed, workers)) {
+    TileConfig tile = packed;
+    tile.a_in_place = true;
+    tile.b_in_place = product.b_rows_are_dense;
+    tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
+    tiles.push_back(tile);
+    return tiles;
+  }
   if (splits_rather(packed, workers)) return tiles;
   if (suits_passing_here(packed)) {
     tiles.push_back(in_passing(packed));
@@ -230,9 +271,9 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     const double bytes =
         static_cast<double>(shape.k) * (static_cast<double>(shape.m) * size_of(kernel.a) +
                                         static_cast<double>(shape.n) * size_of(kernel.b));
-    const bool is_narrow = packed.mr < kRowsOfNarrow;
-    const bool both_stay = bytes * 2 <= static_cast<double>(request.machine.scratchpad_bytes) &&
-                           (!is_narrow || may_go_short_way(shape));
+    const bool is_narrow = is_narrow_tile(packed.mr);
+    const bool both_stay =
+        !is_narrow && bytes * 2 <= static_cast<double>(request.machine.scratchpad_bytes);
     const bool a_may = both_stay || shape.n <= packed.nr;
     const bool few_strips =
         shape.m <= (is_narrow ? kMostRowsOfNarrow : kMostStripsInPlace * packed.mr);
@@ -271,7 +312,7 @@ bool CpuVariants::b_stays() const {
 // also where both wait for memory by prediction.
 bool CpuVariants::reads_far_rows() const {
   const GemmShape& shape = product.shape;
-  const std::int64_t most = kernel.tile.mr < kRowsOfNarrow ? kMostRowsOfNarrow : kSomeRows;
+  const std::int64_t most = is_narrow_tile(kernel.tile.mr) ? kMostRowsOfNarrow : kSomeRows;
   return shape.m <= most && kernel.reads_in_place && product.b_rows_are_dense &&
          may_read_whole_rows() && !b_stays();
 }
@@ -348,7 +389,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
     tile.block_k = std::min(tile.block_k, most);
   }
   const bool keeps_short = shape.n % page == 0 && !is_for_single_rows() &&
-                           tile.mr >= kRowsOfNarrow && !may_read_whole_rows();
+                           !is_narrow_tile(tile.mr) && !may_read_whole_rows();
   if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
     tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
   }

@@ -35,6 +35,8 @@ struct CpuVariants {
   std::int64_t cols_of(const TileConfig& tile) const;
   bool suits_dots() const;
   bool suits_passing_here(const TileConfig& packed) const;
+  bool goes_short_way(const TileConfig& packed, int workers) const;
+  bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
   bool goes_along_rows_here(const TileConfig& packed) const;
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;

@@ -16,23 +16,20 @@ inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
          (product.a_lies_along_k || product.a_lies_across_k) && product.b_rows_are_dense;
 }
 
-// Products up to this many multiply-adds, in one pass over k, are multiplied in place without more
-// ado (cpu/direct.hpp).
-constexpr double kShortWay = 128.0 * 128.0 * 128.0;
-
 inline double multiply_adds(const GemmShape& shape) {
   return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
 }
 
-inline bool may_go_short_way(const GemmShape& shape) {
-  return multiply_adds(shape) <= kShortWay;
+// In one pass over k, with register tiles of so many rows.
+inline bool may_go_short_way(const GemmShape& shape, int mr) {
+  return multiply_adds(shape) <= most_of_short_way(mr);
 }
 
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
                              const Problem& problem, const GemmShape& shape,
                              const Machine& machine) {
   if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
-  if (tile.block_k >= shape.k && may_go_short_way(shape)) return false;
+  if (tile.block_k >= shape.k && may_go_short_way(shape, tile.mr)) return false;
   const FacedProduct product = face(problem, shape, register_tile(tile));
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
   return may_pass(*kernel, product) &&
