@@ -57,19 +57,45 @@ inline bool is_narrow_tile(int mr) {
   return mr < kRowsOfNarrow;
 }
 
-// A small product goes the short way (cpu/direct.hpp): one pass over k without more ado, operands
-// in place or packed whole. Up to so many multiply-adds, above which walking it in pieces that fit
-// the caches matters more, and packing no more than so many bytes; sums that do not lie in C may
-// take as much again. Narrow register tiles read panels no faster than rows of B that stay in L2:
-// Zen 3 (L2 of 512 KB), one thread, 2026-11, operands in rows, the time by packing over the time in
-// place with m = 12, 34, 100: f32 100×72 1.87, 1.44, 1.26; 300×128 1.63, 1.31, 1.10; 300×400 1.45,
-// 1.14, 0.99; 1000×48 1.53, 1.39, 1.48; 1000×200 1.03, 0.81, 0.98; f64 300×128 1.49, 1.18, 1.09;
-// 300×400 1.09, 0.87, 1.00; but rows whole pages apart 512×128 1.14, 0.93, 0.87.
-inline double most_of_short_way(int mr) {
-  constexpr double kWide = 128.0 * 128.0 * 128.0;
-  return is_narrow_tile(mr) ? 4 * kWide : kWide;
+// A product as register tiles of `mr` rows face it, in elements.
+struct FacedSizes {
+  int mr = 0;
+  double rows = 0;
+  double cols = 0;
+  double depth = 0;
+  int element_bytes = 0;
+  int sum_bytes = 0;
+};
+
+// Whether narrow register tiles come row by row of them the short way, all of B passing by each: a
+// C so large that it is best written once, from end to end.
+inline bool walks_rows(const FacedSizes& sizes, std::int64_t scratchpad_bytes) {
+  constexpr double kScratchpads = 8;
+  return is_narrow_tile(sizes.mr) && sizes.rows * sizes.cols * sizes.sum_bytes >
+                                         kScratchpads * static_cast<double>(scratchpad_bytes);
 }
 
+// A small product goes the short way (cpu/direct.hpp): one pass over k without more ado, operands
+// in place or packed whole. Beyond some multiply-adds walking it in pieces that fit the caches
+// matters more; narrow register tiles, which read panels no faster than rows of B that stay in L2,
+// go it as long as A stays there, too, or k is short and C is large. Zen 3 (L2 of 512 KB), one
+// thread, 2026-11, operands in rows, the time by packing over the time so: with m = 12, 34, 100 f32
+// 100×72 1.87, 1.44, 1.26; 300×128 1.63, 1.31, 1.10; 300×400 1.45, 1.14, 0.99;
+// 1000×48 1.53, 1.39, 1.48; 1000×200 1.03, 0.81, 0.98; f64 300×128 1.49, 1.18, 1.09; rows whole
+// pages apart 512×128 1.14, 0.93, 0.87; with k = 16, 32, 64, 128 f32 3000×300 1.48, 1.32, 1.12,
+// 0.86, f64 1071×300 0.98, 1.11, 0.95, 0.75; 300×300×300 0.88; of a large C row by row f32
+// 1071×1210 1.27, 1.14, 0.93, 1.00, f64 1.18, 1.01, 0.98, 0.98.
+inline bool suits_short_way(const FacedSizes& sizes, std::int64_t scratchpad_bytes) {
+  constexpr double kSmall = 128.0 * 128.0 * 128.0;
+  constexpr double kShortRow = 128;
+  const bool is_small = sizes.rows * sizes.cols * sizes.depth <= kSmall;
+  if (is_small || !is_narrow_tile(sizes.mr)) return is_small;
+  if (walks_rows(sizes, scratchpad_bytes)) return sizes.depth * sizes.element_bytes <= kShortRow;
+  const double bytes = (sizes.rows + sizes.cols) * sizes.depth * sizes.element_bytes;
+  return 8 * bytes <= 7 * static_cast<double>(scratchpad_bytes);
+}
+
+// No more than so many bytes are packed for it; sums that do not lie in C may take as much again.
 inline std::int64_t short_way_bytes(int mr, std::int64_t scratchpad_bytes) {
   constexpr std::int64_t kLeast = 64 << 10;
   return is_narrow_tile(mr) && scratchpad_bytes > 2 * kLeast ? scratchpad_bytes / 2 : kLeast;

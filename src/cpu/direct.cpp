@@ -19,10 +19,14 @@ namespace {
 // more than taking one costs, and little enough that all threads end together.
 constexpr double kFlopsPerRun = 1 << 20;
 
-bool is_small(const Operands& operands, const KernelCode& code) {
-  const auto most = static_cast<std::int64_t>(most_of_short_way(code.mr));
-  return operands.c.rows <= most && operands.c.cols <= most && operands.a.cols <= most &&
-         operands.c.rows * operands.c.cols <= most / operands.a.cols;
+FacedSizes faced_sizes(const Product& product) {
+  const KernelCode& code = *product.code;
+  return {code.mr,
+          static_cast<double>(product.c.rows),
+          static_cast<double>(product.c.cols),
+          static_cast<double>(product.depth()),
+          size_of(product.a.type),
+          size_of(code.accumulator)};
 }
 
 // The products of a group one after another, each with its form, which is worked out where it
@@ -125,9 +129,12 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.multiply = code.multiply;
     return form;
   }
-  if (operands.a.cols == 0 || !is_small(operands, code)) return std::nullopt;
+  if (operands.a.cols == 0) return std::nullopt;
 
   const Product product = product_of(operands, tile, plan.problem.epilogue, code);
+  const FacedSizes sizes = faced_sizes(product);
+  const std::int64_t l2 = plan.machine.scratchpad_bytes;
+  if (!suits_short_way(sizes, l2)) return std::nullopt;
   const Step step = step_of(plan, product);
   if (step.depth < product.depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
@@ -148,7 +155,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
-  form.task.sums_are_far = step.goes_along_rows;
+  form.task.sums_are_far = step.goes_along_rows || (!product.is_dots && walks_rows(sizes, l2));
   if (product.is_dots && !product.a_in_place) {
     const int size = size_of(product.a.type);
     const std::int64_t stride = copied_stride(product.depth(), size);
@@ -181,8 +188,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.task.sum_column = product.sum_column();
   }
   const std::size_t packed_bytes = form.a.bytes + form.b.bytes;
-  const auto most_bytes =
-      static_cast<std::size_t>(short_way_bytes(kernel.mr, plan.machine.scratchpad_bytes));
+  const auto most_bytes = static_cast<std::size_t>(short_way_bytes(kernel.mr, l2));
   if (packed_bytes > most_bytes || sum_bytes > most_bytes) return std::nullopt;
   form.buffer_bytes = packed_bytes + sum_bytes;
   form.tile_columns = kernel.nr;

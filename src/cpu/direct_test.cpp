@@ -279,7 +279,7 @@ TEST(Direct, LeavesWhatItCannot) {
   EXPECT_TRUE(goes(plan_for(ElementType::f32, {{40, 40, 40}}, 1, 0)));
   EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 0}}, 1, 0)));
   EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 201}}, 1, 0)));
-  EXPECT_FALSE(goes(plan_for(ElementType::f32, {{400, 400, 200}}, 1, 0)));
+  EXPECT_FALSE(goes(plan_for(ElementType::f32, {{400, 800, 200}}, 1, 0)));
   EXPECT_FALSE(goes(plan_for(ElementType::f32, {{40, 40, 40}}, 0, 0)));
   Plan with_wide_b = plan_for(ElementType::f32, {{9, 600, 200}}, 1, 0);
   EXPECT_TRUE(goes(with_wide_b));

@@ -166,6 +166,46 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
   }
 }
 
+// Small products row by row of register tiles, as a large C is written, or column by column: one
+// chain of multiply-adds for each element, B in place or packed, and A in rows or columns.
+TEST_P(Kernels, BitsOfSmallProductsDoNotDependOnTheOrderOfTiles) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.multiply_small == nullptr) GTEST_SKIP() << "has no small products";
+  const std::int64_t sum_size = size_of(code.accumulator);
+  std::mt19937 random(17);
+  std::vector<unsigned char> source(1 << 18);
+  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  for (const std::int64_t rows : {1, 6, 13, 40}) {
+    for (const std::int64_t cols : {3, code.nr - 1, 3 * code.nr, 5 * code.nr + 2}) {
+      for (const bool packs : {false, true}) {
+        const std::int64_t depth = 11;
+        std::vector<unsigned char> panels(static_cast<std::size_t>(6 * code.panel_bytes_b(depth)));
+        code.pack_b({source.data(), cols, depth, 1, cols}, panels.data());
+        std::vector<unsigned char> found[2];
+        for (const bool is_far : {false, true}) {
+          std::vector<unsigned char>& sum = found[is_far];
+          sum.assign(static_cast<std::size_t>(rows * (cols + 3) * sum_size), 0x11);
+          cpu::BlockTask task;
+          task.rows = rows;
+          task.cols = cols;
+          task.depth = depth;
+          task.a = {source.data(), true, packs ? depth : 1, packs ? 1 : rows, 0};
+          task.b = {source.data(), true, 1, cols, 0};
+          if (packs) task.b = {panels.data(), false, 1, code.nr, code.panel_bytes_b(depth)};
+          task.sum = sum.data();
+          task.sum_stride = cols + 3;
+          task.alpha = 0.5;
+          task.beta = packs ? 0 : 2;
+          task.sums_are_far = is_far;
+          code.multiply_small(task);
+        }
+        ASSERT_EQ(found[0], found[1]) << rows << " rows, " << cols << " columns, " << packs;
+        ASSERT_TRUE(std::ranges::any_of(found[1], [](auto byte) { return byte != 0x11; }));
+      }
+    }
+  }
+}
+
 // A B in place by wide tiles: the bits of register tiles, with every number of rows and of vectors,
 // whole and not, A in rows or columns, fewer steps of k than are fetched ahead, and nothing written
 // beyond the columns.

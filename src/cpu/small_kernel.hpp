@@ -164,12 +164,14 @@ void small_panel(SmallTask<Ops> task, std::int64_t rows) {
   }
 }
 
-// KernelCode::multiply_small. MR: rows that fit the registers with two vectors each.
+// With three vectors a row, 32 registers hold 8 rows; and with 12 rows in place, their addresses no
+// longer fit the registers: 32³ took 615 ns, and takes 577 (Zen 4, 2026-11).
+template <int MR>
+constexpr int kSmallRows = MR < 8 ? MR : 8;
+
 template <class Ops, int MR>
-void multiply_small(const BlockTask& block) {
-  // With three vectors a row, 32 registers hold 8 rows; and with 12 rows in place, their addresses
-  // no longer fit the registers: 32³ took 615 ns, and takes 577 (Zen 4, 2026-11).
-  constexpr int kMostRows = MR < 8 ? MR : 8;
+void multiply_small_columns(const BlockTask& block) {
+  constexpr int kMostRows = kSmallRows<MR>;
   using Half = typename HalfOf<Ops>::Type;
   constexpr bool kHasHalf = !std::is_same_v<Half, Ops>;
   constexpr int kLanes = Ops::kLanes;
@@ -214,6 +216,25 @@ void multiply_small(const BlockTask& block) {
     masked ? end.template operator()<Ops, true, 0>() : end.template operator()<Ops, false, 0>();
   } else {
     masked ? end.template operator()<Ops, true, 1>() : end.template operator()<Ops, false, 1>();
+  }
+}
+
+// KernelCode::multiply_small. MR: rows that fit the registers with two vectors each.
+template <class Ops, int MR>
+void multiply_small(const BlockTask& block) {
+  if (!block.sums_are_far) {
+    multiply_small_columns<Ops, MR>(block);
+    return;
+  }
+  constexpr std::int64_t kRows = kSmallRows<MR>;
+  BlockTask part = block;
+  const auto* a = static_cast<const typename Ops::A*>(block.a.data);
+  auto* sum = static_cast<typename Ops::Acc*>(block.sum);
+  for (std::int64_t row = 0; row < block.rows; row += kRows) {
+    part.rows = block.rows - row < kRows ? block.rows - row : kRows;
+    part.a.data = a + row * block.a.along_stride;
+    part.sum = sum + row * block.sum_stride;
+    multiply_small_columns<Ops, MR>(part);
   }
 }
 

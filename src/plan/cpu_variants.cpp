@@ -155,7 +155,8 @@ bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
     const bool is_broad = may_read_whole_rows() && cols_of(packed) > kBroad;
     if (collides || is_tall || is_broad) return false;
   }
-  return may_pass(kernel, product) && !may_go_short_way(product.shape, packed.mr) &&
+  return may_pass(kernel, product) &&
+         !may_go_short_way(product.shape, packed, kernel, request.machine) &&
          suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
                        product.shape.k) &&
          passing_pays(product.shape, rows, size_of(kernel.b), request.machine);
@@ -174,7 +175,8 @@ bool CpuVariants::goes_short_way(const TileConfig& packed, int workers) const {
   const bool are_dealt =
       workers == 1 || (is_one_product() && (size_of_part(shape.n, workers, packed.nr) > 0 ||
                                             size_of_part(shape.m, workers, packed.mr) > 0));
-  return is_plain && sums_fit && are_dealt && may_go_short_way(shape, packed.mr);
+  return is_plain && sums_fit && are_dealt &&
+         may_go_short_way(shape, packed, kernel, request.machine);
 }
 
 // The same with a B that is in place where its rows keep apart in L2 and leave room there, or is
@@ -193,7 +195,7 @@ bool CpuVariants::goes_short_way_of_narrow(const TileConfig& packed, int workers
   if (!product.a_lies_along_k && 8 * shape.m * shape.k * size_of(kernel.a) > 3 * l2) return false;
   if (!product.b_rows_are_dense) return bytes <= short_way_bytes(packed.mr, l2);
   if (shape.m <= kRowsThatStream) return 3 * bytes <= l2;
-  return 4 * bytes <= (row % kPageBytes == 0 ? l2 : 3 * l2);
+  return (row % kPageBytes == 0 ? 4 * bytes : bytes) <= l2;
 }
 
 bool CpuVariants::goes_along_rows_here(const TileConfig& packed) const {

@@ -20,17 +20,26 @@ inline double multiply_adds(const GemmShape& shape) {
   return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
 }
 
-// In one pass over k, with register tiles of so many rows.
-inline bool may_go_short_way(const GemmShape& shape, int mr) {
-  return multiply_adds(shape) <= most_of_short_way(mr);
+// In one pass over k; `shape` as a tile faces it.
+inline bool may_go_short_way(const GemmShape& shape, const TileConfig& tile,
+                             const KernelEntry& kernel, const Machine& machine) {
+  const FacedSizes sizes{tile.mr,
+                         static_cast<double>(shape.m),
+                         static_cast<double>(shape.n),
+                         static_cast<double>(shape.k),
+                         size_of(kernel.a),
+                         size_of(accumulator_of({kernel.a, kernel.b, kernel.a}))};
+  return suits_short_way(sizes, machine.scratchpad_bytes);
 }
 
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
                              const Problem& problem, const GemmShape& shape,
                              const Machine& machine) {
   if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
-  if (tile.block_k >= shape.k && may_go_short_way(shape, tile.mr)) return false;
   const FacedProduct product = face(problem, shape, register_tile(tile));
+  if (tile.block_k >= shape.k && may_go_short_way(product.shape, tile, *kernel, machine)) {
+    return false;
+  }
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
   return may_pass(*kernel, product) &&
          suits_passing(machine, tile.mr, tile.nr,
