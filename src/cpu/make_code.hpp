@@ -98,6 +98,22 @@ struct Code {
         return;
       }
     }
+    // Short steps in small_kernel.hpp's tiles: Zen 3, one thread, 2026-11, f32 with A in place
+    // beside a packed B, 32×300×64 48 and 26 µs. A's lines that come from far, for every step of k
+    // one, are fetched by the others.
+    if constexpr (kInPlace && kShortSteps<MR, NV>) {
+      constexpr std::int64_t kNear = 2048 / static_cast<std::int64_t>(sizeof(typename Ops::A));
+      const bool is_plain = task.streams == 0 && task.rows_ahead == 0 && task.sum != nullptr;
+      const bool a_is_near = task.a.depth_stride == 1 || task.depth <= kNear;
+      if (task.a.in_place && is_plain && a_is_near) {
+        multiply_small<Ops, MR>(task);
+        if (task.finish != nullptr) {
+          finish_block<typename Ops::Acc>(*task.finish, task.sum, task.sum_stride, task.rows,
+                                          task.cols);
+        }
+        return;
+      }
+    }
     if constexpr (kInPlace || kInterleaves) {
       if (task.a.in_place || task.b.in_place) {
         multiply_tiles<Ops, MR, NV, Reading::strided>(task, padded(task.depth));

@@ -180,7 +180,9 @@ void multiply_small_columns(const BlockTask& block) {
   task.b = static_cast<const typename Ops::B*>(block.b.data);
   task.a_row = block.a.along_stride;
   task.a_step = block.a.depth_stride;
-  task.b_step = block.b.depth_stride;
+  // Packed panels are two vectors wide.
+  const bool is_packed = !block.b.in_place;
+  task.b_step = is_packed ? 2 * kLanes : block.b.depth_stride;
   task.depth = block.depth;
   task.sum = static_cast<typename Ops::Acc*>(block.sum);
   task.sum_stride = block.sum_stride;
@@ -188,8 +190,7 @@ void multiply_small_columns(const BlockTask& block) {
   task.beta = Ops::scalar(block.beta);
 
   std::int64_t left = block.cols;
-  // What the widest tile takes whole is left for the end. Packed panels are two vectors wide.
-  const bool is_packed = !block.b.in_place;
+  // What the widest tile takes whole is left for the end.
   const int widest = 2 * kLanes + (kHasHalf && !is_packed ? Half::kLanes : 0);
   const std::int64_t panel =
       is_packed ? block.b.panel_bytes / static_cast<std::int64_t>(sizeof(typename Ops::B))

@@ -37,6 +37,7 @@ struct CpuVariants {
   bool suits_passing_here(const TileConfig& packed) const;
   bool goes_short_way(const TileConfig& packed, int workers) const;
   bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
+  bool reads_few_columns_in_place(const TileConfig& packed) const;
   bool goes_along_rows_here(const TileConfig& packed) const;
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;
