@@ -72,13 +72,13 @@ constexpr std::int64_t kFewColumns = 8;  // of 4 bytes of sums
 // packing over the time by dots: f32, 1 row, k = 8 0.89, 16 1.30; 2 rows, 16 0.87, 24 1.17; 4 rows,
 // 48 0.91, 64 1.35; 8 rows, 48 0.72, 64 1.06; 16 rows, 64 0.81, 128 1.06; f64 1 row, 8 1.66; 4
 // rows, 16 0.96, 32 1.60; 16 rows, 32 0.99, 48 1.07; bf16 1 row, 8 1.17; 4 rows, 32 0.84, 64 1.40;
-// 8 rows, 64 0.97, 128 1.15; 16 rows, 256 0.97; i8 1 row, 8 0.90, 16 1.47; 4 rows, 32 1.15; 8 rows,
+// 8 rows, 64 0.97, 128 1.15; 16 rows, 256 0.97 (14×1625×244 0.86); i8 1 row, 8 0.90, 16 1.47; 4 rows, 32 1.15; 8 rows,
 // 64 1.00; 16 rows, 64 0.73, 128 1.00.
 std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
   constexpr std::int64_t kLeast = 16;
   if (size == 1) return std::max(kLeast, 10 * rows);
   const std::int64_t most = 32 * rows;
-  if (size == 2) return most;
+  if (size == 2) return rows <= 8 ? most : 48 * rows;
   return std::max(most, std::min<std::int64_t>(64 * rows, 256));
 }
 
