@@ -78,13 +78,13 @@ inline bool walks_rows(const FacedSizes& sizes, std::int64_t scratchpad_bytes) {
 // A small product goes the short way (cpu/direct.hpp): one pass over k without more ado, operands
 // in place or packed whole. Beyond some multiply-adds walking it in pieces that fit the caches
 // matters more; narrow register tiles, which read panels no faster than rows of B that stay in L2,
-// go it as long as A stays there, too, or k is short and C is large. Zen 3 (L2 of 512 KB), one
-// thread, 2026-11, operands in rows, the time by packing over the time so: with m = 12, 34, 100 f32
-// 100×72 1.87, 1.44, 1.26; 300×128 1.63, 1.31, 1.10; 300×400 1.45, 1.14, 0.99;
-// 1000×48 1.53, 1.39, 1.48; 1000×200 1.03, 0.81, 0.98; f64 300×128 1.49, 1.18, 1.09; rows whole
-// pages apart 512×128 1.14, 0.93, 0.87; with k = 16, 32, 64, 128 f32 3000×300 1.48, 1.32, 1.12,
-// 0.86, f64 1071×300 0.98, 1.11, 0.95, 0.75; 300×300×300 0.88; of a large C row by row f32
-// 1071×1210 1.27, 1.14, 0.93, 1.00, f64 1.18, 1.01, 0.98, 0.98.
+// go it as long as both operands do, or k is short and C is large. Zen 3 (L2 of 512 KB), one
+// thread, 2026-11, operands in rows, the time by packing over the time so, with m = 12, 34 and 100:
+// f32 100×72 1.87, 1.44, 1.26; 300×128 1.63, 1.31, 1.10; 300×400 1.45, 1.14, 0.99; 1000×48 1.53,
+// 1.39, 1.48; 1000×200 1.03, 0.81, 0.98; f64 300×128 1.49, 1.18, 1.09; rows whole pages apart
+// 512×128 1.14, 0.93, 0.87. More rows, k = 16, 32, 64 and 128: f32 3000×300 1.48, 1.32, 1.12, 0.86;
+// f64 1071×300 0.98, 1.11, 0.95, 0.75; f32 300³ 0.88; a large C row by row, f32 1071×1210 1.27,
+// 1.14, 0.93, 1.00, f64 1.18, 1.01, 0.98, 0.98.
 inline bool suits_short_way(const FacedSizes& sizes, std::int64_t scratchpad_bytes) {
   constexpr double kSmall = 128.0 * 128.0 * 128.0;
   constexpr double kShortRow = 128;

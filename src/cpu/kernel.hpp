@@ -29,7 +29,7 @@ struct BlockOperand {
   const void* data = nullptr;
   bool in_place = false;
   // In elements; in place only. B's rows are dense (along_stride is 1), or else its columns, and
-  // then A's rows are too (KernelCode::multiplies_dots).
+  // then A's rows are too, and both of the caller's type (KernelCode::multiplies_dots).
   std::int64_t along_stride = 0;
   std::int64_t depth_stride = 0;
   std::int64_t panel_bytes = 0;  // from one packed panel to the next
@@ -200,8 +200,8 @@ struct KernelCode {
   void (*pack_a)(const PackSource& source, void* panels) = nullptr;
   void (*pack_b)(const PackSource& source, void* panels) = nullptr;
   void (*multiply)(const BlockTask& task) = nullptr;
-  // The same for a small product: A in place, B too or packed, sums in C, no `finish`. Null where
-  // nothing is read in place.
+  // The same for a small product: A in place, B too or packed, with a `sum` and no `finish`. Null
+  // where nothing is read in place.
   void (*multiply_small)(const BlockTask& task) = nullptr;
   // sum += other, over `count` accumulators.
   void (*add)(void* sum, const void* other, std::int64_t count) = nullptr;

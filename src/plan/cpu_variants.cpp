@@ -68,12 +68,12 @@ constexpr std::int64_t kLeastDotBytes = 64;
 constexpr std::int64_t kDotBytesForEachRow = 32;
 constexpr std::int64_t kFewColumns = 8;  // of 4 bytes of sums
 
-// The same where registers are half as wide. A Zen 3, one thread, 2026-11, 300 columns, the time by
+// The same where registers are half as wide. Zen 3, one thread, 2026-11, 300 columns, the time by
 // packing over the time by dots: f32, 1 row, k = 8 0.89, 16 1.30; 2 rows, 16 0.87, 24 1.17; 4 rows,
 // 48 0.91, 64 1.35; 8 rows, 48 0.72, 64 1.06; 16 rows, 64 0.81, 128 1.06; f64 1 row, 8 1.66; 4
 // rows, 16 0.96, 32 1.60; 16 rows, 32 0.99, 48 1.07; bf16 1 row, 8 1.17; 4 rows, 32 0.84, 64 1.40;
-// 8 rows, 64 0.97, 128 1.15; 16 rows, 256 0.97 (14×1625×244 0.86); i8 1 row, 8 0.90, 16 1.47; 4 rows, 32 1.15; 8 rows,
-// 64 1.00; 16 rows, 64 0.73, 128 1.00.
+// 8 rows, 64 0.97, 128 1.15; 16 rows, 256 0.97 and 14×1625×244 0.86; i8 1 row, 8 0.90, 16 1.47; 4
+// rows, 32 1.15; 8 rows, 64 1.00; 16 rows, 64 0.73, 128 1.00.
 std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
   constexpr std::int64_t kLeast = 16;
   if (size == 1) return std::max(kLeast, 10 * rows);
