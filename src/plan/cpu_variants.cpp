@@ -105,6 +105,11 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& ti
   return few_strips ? most / 4 : most;
 }
 
+// Of a matrix of any size.
+double bytes_of(std::int64_t rows, std::int64_t cols, ElementType type) {
+  return static_cast<double>(rows) * static_cast<double>(cols) * size_of(type);
+}
+
 // k in equal blocks of about what a panel holds, in multiples of 4 (VNNI's depth), and of a cache
 // line where there are several: packing takes whole lines of rows along k; `splits` pieces
 // get equally many of them. A quarter more is better than one more pass over C: 1025³ in f32 takes
@@ -168,10 +173,11 @@ bool CpuVariants::goes_short_way(const TileConfig& packed, int workers) const {
   const Problem& problem = request.problem;
   const GemmShape& shape = product.shape;
   const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
-  const int sum_bytes = size_of(accumulator_of(problem.types));
+  const ElementType sum = accumulator_of(problem.types);
   const bool sums_fit =
-      problem.types.c == accumulator_of(problem.types) ||
-      shape.m * shape.n * sum_bytes <= short_way_bytes(packed.mr, request.machine.scratchpad_bytes);
+      problem.types.c == sum ||
+      bytes_of(shape.m, shape.n, sum) <=
+          static_cast<double>(short_way_bytes(packed.mr, request.machine.scratchpad_bytes));
   const bool are_dealt =
       workers == 1 || (is_one_product() && (size_of_part(shape.n, workers, packed.nr) > 0 ||
                                             size_of_part(shape.m, workers, packed.mr) > 0));
@@ -189,13 +195,16 @@ bool CpuVariants::goes_short_way_of_narrow(const TileConfig& packed, int workers
   const GemmShape& shape = product.shape;
   if (!is_narrow_tile(packed.mr) || !kernel.reads_in_place) return false;
   if (!goes_short_way(packed, workers)) return false;
-  const std::int64_t l2 = request.machine.scratchpad_bytes;
-  const std::int64_t row = shape.n * size_of(kernel.b);
-  const std::int64_t bytes = shape.k * row;
-  if (!product.a_lies_along_k && 8 * shape.m * shape.k * size_of(kernel.a) > 3 * l2) return false;
-  if (!product.b_rows_are_dense) return bytes <= short_way_bytes(packed.mr, l2);
+  const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
+  const double bytes = bytes_of(shape.k, shape.n, kernel.b);
+  if (!product.a_lies_along_k && 8 * bytes_of(shape.m, shape.k, kernel.a) > 3 * l2) return false;
+  if (!product.b_rows_are_dense) {
+    return bytes <=
+           static_cast<double>(short_way_bytes(packed.mr, request.machine.scratchpad_bytes));
+  }
   if (shape.m <= kRowsThatStream) return 3 * bytes <= l2;
-  return (row % kPageBytes == 0 ? 4 * bytes : bytes) <= l2;
+  const bool collide = shape.n % (kPageBytes / size_of(kernel.b)) == 0;
+  return (collide ? 4 * bytes : bytes) <= l2;
 }
 
 // Panels that are used once or twice are not worth packing, nor is an A that meets them alone,
@@ -206,10 +215,10 @@ bool CpuVariants::goes_short_way_of_narrow(const TileConfig& packed, int workers
 // 0.31; 20 1.03, 0.34, 0.48; f64 9 1.19, 0.56, 0.37, with k = 400 1.20, 1.11, 0.38.
 bool CpuVariants::reads_few_columns_in_place(const TileConfig& packed) const {
   constexpr std::int64_t kMostColumns = 20;
-  constexpr std::int64_t kScratchpadsOfA = 5;
+  constexpr double kScratchpadsOfA = 5;
   const GemmShape& shape = product.shape;
-  const bool a_is_near =
-      shape.m * shape.k * size_of(kernel.a) <= kScratchpadsOfA * request.machine.scratchpad_bytes;
+  const bool a_is_near = bytes_of(shape.m, shape.k, kernel.a) <=
+                         kScratchpadsOfA * static_cast<double>(request.machine.scratchpad_bytes);
   return is_narrow_tile(packed.mr) && kernel.reads_in_place && product.b_rows_are_dense &&
          shape.n <= kMostColumns && shape.m > kMostRowsOfNarrow &&
          (product.a_lies_along_k || a_is_near);
@@ -239,19 +248,21 @@ TileConfig CpuVariants::in_passing(TileConfig tile) const {
 
 bool CpuVariants::suits_dots() const {
   const GemmShape& shape = product.shape;
+  if (shape.m > kMostRowsOfDots) return false;
   const int size = size_of(kernel.b);
   const Major across = product.is_turned ? Major::row : Major::column;
   const bool is_narrow = is_narrow_tile(kernel.tile.mr);
   const bool is_across = request.problem.c.major == across && (size > 1 || is_narrow);
   const std::int64_t rows = is_across ? 1 : shape.m;
-  const std::int64_t columns = shape.n * size_of(accumulator_of(request.problem.types)) / 4;
+  const std::int64_t columns = std::min<std::int64_t>(shape.n, kWidestBlock) *
+                               size_of(accumulator_of(request.problem.types)) / 4;
   const std::int64_t for_each_row =
       std::min(kDotBytesForEachRow, std::max(columns, 4 * columns - 3 * kFewColumns));
   const std::int64_t least = is_narrow ? least_narrow_dot_bytes(rows, size)
                                        : std::max(kLeastDotBytes, for_each_row * rows);
   const bool may_copy = size > 1 || is_narrow;
   return kernel.multiplies_dots && product.b_lies_along_k && (product.a_lies_along_k || may_copy) &&
-         shape.m <= kMostRowsOfDots && shape.k * size >= least;
+         shape.k * size >= least;
 }
 
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {
