@@ -18,12 +18,8 @@ namespace {
 #define TESSERA_OF(library, function) ((library).require<decltype(function)>(#function))
 
 // The C interface counts element types as ElementType does (src/c_api_convert.cpp asserts it).
-tessera_const_matrix c_view(const ConstMatrixView& view) {
-  return {view.data,       view.rows,       view.cols,
-          view.row_stride, view.col_stride, static_cast<tessera_type>(view.type)};
-}
-
-tessera_matrix c_view(const MatrixView& view) {
+template <class CMatrix, class View>
+CMatrix c_view(const View& view) {
   return {view.data,       view.rows,       view.cols,
           view.row_stride, view.col_stride, static_cast<tessera_type>(view.type)};
 }
@@ -48,7 +44,10 @@ class OtherBuild final : public Peer {
     const std::string routine = "tessera_plan_run";
     std::vector<tessera_operands> products;
     for (const Operands& group : groups) {
-      products.push_back({c_view(group.a), c_view(group.b), c_view(group.c), {}});
+      products.push_back({c_view<tessera_const_matrix>(group.a),
+                          c_view<tessera_const_matrix>(group.b),
+                          c_view<tessera_matrix>(group.c),
+                          {}});
     }
     const std::shared_ptr<tessera_machine> machine = host_machine();
     tessera_plan* made = nullptr;

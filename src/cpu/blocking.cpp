@@ -176,7 +176,7 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   const std::int64_t bytes = bytes_of_b(product);
   const bool stays = bytes <= second_level_cache(plan);
   const bool is_one_tile = rows <= kRowsOfOneWideTile;
-  const bool is_narrow = code.wide_rows == kRowsOfOneWideTile;
+  const bool is_narrow = is_narrow_tile(code.mr);
   const std::int64_t most =
       code.wide_rows > kRowsOfOneWideTile ? most_rows_of_wide_tiles(stays) : code.wide_rows;
   if (rows > most || (has_two_units() && !(stays && is_one_tile))) return 0;

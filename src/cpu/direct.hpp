@@ -29,13 +29,15 @@ struct DirectForm {
   };
   Packing a;
   Packing b;
-  // For a part of the columns or rows: a register tile's, and bytes from one to the next.
-  int tile_columns = 1;
-  int tile_rows = 1;
-  std::int64_t b_column_bytes = 0;
-  std::int64_t c_column_bytes = 0;
-  std::int64_t a_row_bytes = 0;
-  std::int64_t c_row_bytes = 0;
+  // For a part of the columns or rows: a register tile's, and bytes from one to the next in the
+  // operand that has them, B or A, and in C.
+  struct Side {
+    int tile = 1;
+    std::int64_t operand_bytes = 0;
+    std::int64_t c_bytes = 0;
+  };
+  Side columns;
+  Side rows;
   // What writes sums that are not collected in C; null: they are. Behind the panels they have room.
   void (*finish)(const Finish& finish, const void* sum, std::int64_t sum_stride, std::int64_t rows,
                  std::int64_t cols) = nullptr;
@@ -63,25 +65,15 @@ inline bool multiply_directly(const DirectForm& form, const Operands& operands) 
   return true;
 }
 
-// So many columns of the product as the kernel sees it, from `first` on.
-inline bool multiply_columns(DirectForm form, Operands operands, std::int64_t first,
-                             std::int64_t count) {
-  ConstMatrixView& b = form.turned ? operands.a : operands.b;
-  b.data = static_cast<const unsigned char*>(b.data) + first * form.b_column_bytes;
-  operands.c.data = static_cast<unsigned char*>(operands.c.data) + first * form.c_column_bytes;
-  form.task.cols = count;
-  form.b.source.along = count;
-  return multiply_directly(form, operands);
-}
-
-// The same of rows.
-inline bool multiply_rows(DirectForm form, Operands operands, std::int64_t first,
+// So many columns of the product as the kernel sees it, or so many rows, from `first` on.
+inline bool multiply_part(DirectForm form, Operands operands, bool of_columns, std::int64_t first,
                           std::int64_t count) {
-  ConstMatrixView& a = form.turned ? operands.b : operands.a;
-  a.data = static_cast<const unsigned char*>(a.data) + first * form.a_row_bytes;
-  operands.c.data = static_cast<unsigned char*>(operands.c.data) + first * form.c_row_bytes;
-  form.task.rows = count;
-  form.a.source.along = count;
+  const DirectForm::Side& side = of_columns ? form.columns : form.rows;
+  ConstMatrixView& operand = of_columns != form.turned ? operands.b : operands.a;
+  operand.data = static_cast<const unsigned char*>(operand.data) + first * side.operand_bytes;
+  operands.c.data = static_cast<unsigned char*>(operands.c.data) + first * side.c_bytes;
+  (of_columns ? form.task.cols : form.task.rows) = count;
+  (of_columns ? form.b : form.a).source.along = count;
   return multiply_directly(form, operands);
 }
 

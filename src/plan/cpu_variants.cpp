@@ -203,8 +203,7 @@ bool CpuVariants::goes_short_way_of_narrow(const TileConfig& packed, int workers
            static_cast<double>(short_way_bytes(packed.mr, request.machine.scratchpad_bytes));
   }
   if (shape.m <= kRowsThatStream) return 3 * bytes <= l2;
-  const bool collide = shape.n % (kPageBytes / size_of(kernel.b)) == 0;
-  return (collide ? 4 * bytes : bytes) <= l2;
+  return (rows_of_b_collide() ? 4 * bytes : bytes) <= l2;
 }
 
 // Panels that are used once or twice are not worth packing, nor is an A that meets them alone,
@@ -310,8 +309,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   }
   if (kernel.reads_in_place) {
     const double bytes =
-        static_cast<double>(shape.k) * (static_cast<double>(shape.m) * size_of(kernel.a) +
-                                        static_cast<double>(shape.n) * size_of(kernel.b));
+        bytes_of(shape.m, shape.k, kernel.a) + bytes_of(shape.k, shape.n, kernel.b);
     const bool is_narrow = is_narrow_tile(packed.mr);
     const bool both_stay =
         !is_narrow && bytes * 2 <= static_cast<double>(request.machine.scratchpad_bytes);
@@ -342,11 +340,15 @@ bool CpuVariants::may_read_whole_rows() const {
   return reads_whole_rows(request.machine, kernel.interleaves);
 }
 
+// Dense ones lie whole pages apart.
+bool CpuVariants::rows_of_b_collide() const {
+  return product.shape.n % (kPageBytes / size_of(kernel.b)) == 0;
+}
+
 // In the second-level cache.
 bool CpuVariants::b_stays() const {
-  const double bytes = static_cast<double>(product.shape.n) * static_cast<double>(product.shape.k) *
-                       size_of(kernel.b);
-  return bytes <= static_cast<double>(request.machine.scratchpad_bytes);
+  return bytes_of(product.shape.k, product.shape.n, kernel.b) <=
+         static_cast<double>(request.machine.scratchpad_bytes);
 }
 
 // Whether few rows of C read a large B in place by whole rows. Packing is no match for it then,
@@ -388,7 +390,7 @@ bool CpuVariants::walks_wide_tiles() const {
   const GemmShape& shape = product.shape;
   double elements = 0;
   for (const ShapeRun& run : request.runs) elements += elements_of_b(run);
-  const bool collide = shape.n % (kPageBytes / size_of(kernel.b)) == 0;
+  const bool collide = rows_of_b_collide();
   const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
   const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
                                                    : !collide && !is_far && !may_read_whole_rows();
@@ -429,7 +431,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
   } else if (!is_one_block) {
     tile.block_k = std::min(tile.block_k, most);
   }
-  const bool keeps_short = shape.n % page == 0 && !is_for_single_rows() &&
+  const bool keeps_short = rows_of_b_collide() && !is_for_single_rows() &&
                            !is_narrow_tile(tile.mr) && !may_read_whole_rows();
   if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
     tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);

@@ -42,6 +42,7 @@ struct CpuVariants {
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;
   bool b_stays() const;
+  bool rows_of_b_collide() const;
   bool reads_far_rows() const;
   double elements_of_b(const ShapeRun& run) const;
   bool walks_wide_tiles() const;
