@@ -16,6 +16,25 @@
 namespace tessera::cpu {
 namespace {
 
+// 16 bytes of elements as twice as many: floats, or integers of 16 bits.
+template <class Source>
+auto widened(__m128i elements) {
+  if constexpr (std::is_same_v<Source, bf16>) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(elements), 16));
+  } else if constexpr (std::is_same_v<Source, f16>) {
+    return _mm256_cvtph_ps(elements);
+  } else if constexpr (std::is_same_v<Source, std::uint8_t>) {
+    return _mm256_cvtepu8_epi16(elements);
+  } else {
+    return _mm256_cvtepi8_epi16(elements);
+  }
+}
+
+template <class Source>
+auto load_widened(const Source* from) {
+  return widened<Source>(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+
 // kRows rows of kChunk units, `row_bytes` apart, become kChunk rows of kRows units, `stride` apart.
 // The bits of `flip` are inverted on the way (32-bit units only).
 struct TransposeRows {
@@ -23,6 +42,25 @@ struct TransposeRows {
   static constexpr int kRows = sizeof(Word) == 4 ? 4 : 2;
   template <class Word>
   static constexpr int kChunk = 32 / sizeof(Word);
+
+  // kChunk units of elements that lie one after another and are widened.
+  template <class Source>
+  static void widen(const Source* from, std::uint32_t* to) {
+    store(to, (__m256i)load_widened(from));
+  }
+
+  // `Width` units: the first `width` elements of a row, one in each, and zeros.
+  template <class Source, int Width>
+  static void widen_row(const Source* row, int width, std::uint32_t* to) {
+    constexpr int kUnits = kChunk<std::uint32_t>;
+    int i = 0;
+    for (; i + kUnits <= width; i += kUnits) widen(row + i, to + i);
+    if constexpr (Width == 6) {
+      if (width == Width) return widen_six(row, to);
+    }
+    for (; i < width; ++i) to[i] = bits_of(Convert<Source>::widen(row[i]));
+    for (; i < Width; ++i) to[i] = 0;
+  }
 
   static void rows_to_columns(const std::uint32_t* rows, std::int64_t row_bytes, std::uint32_t* to,
                               std::int64_t stride, std::uint32_t flip) {
@@ -76,6 +114,16 @@ struct TransposeRows {
   }
 
  private:
+  template <class Source>
+  static void widen_six(const Source* from, std::uint32_t* to) {
+    std::int32_t last;
+    __builtin_memcpy(&last, from + 4, sizeof(last));
+    const __m128i first = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    const auto six = (__m256i)widened<Source>(_mm_insert_epi32(first, last, 2));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(six));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to + 4), _mm256_extracti128_si256(six, 1));
+  }
+
   // 16 bytes of each of two rows.
   static __m256i both(const void* first, const void* second) {
     return _mm256_loadu2_m128i(static_cast<const __m128i*>(second),
@@ -224,23 +272,6 @@ class DotsWidened {
   static constexpr int kElements = 16 / sizeof(Source);
 
   template <class Source>
-  static auto widened(__m128i elements) {
-    if constexpr (std::is_same_v<Source, bf16>) {
-      return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(elements), 16));
-    } else if constexpr (std::is_same_v<Source, f16>) {
-      return _mm256_cvtph_ps(elements);
-    } else if constexpr (std::is_same_v<Source, std::uint8_t>) {
-      return _mm256_cvtepu8_epi16(elements);
-    } else {
-      return _mm256_cvtepi8_epi16(elements);
-    }
-  }
-
-  template <class Source>
-  static auto load(const Source* from) {
-    return widened<Source>(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-  }
-  template <class Source>
   static auto load(const Source* from, Some some) {
     static_assert(sizeof(SourceA) == sizeof(SourceB));
     // Bytes of ones behind as many zeros.
@@ -260,9 +291,9 @@ class DotsWidened {
 
  public:
   static Some first(int count, std::int64_t depth) { return {count, depth >= kElements<SourceA>}; }
-  static auto load_a(const SourceA* from) { return load(from); }
+  static auto load_a(const SourceA* from) { return load_widened(from); }
   static auto load_a(const SourceA* from, Some some) { return load(from, some); }
-  static auto load_b(const SourceB* from) { return load(from); }
+  static auto load_b(const SourceB* from) { return load_widened(from); }
   static auto load_b(const SourceB* from, Some some) { return load(from, some); }
 };
 

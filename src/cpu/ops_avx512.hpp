@@ -9,6 +9,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/convert.hpp"
 #include "cpu/finish.hpp"
@@ -17,6 +18,25 @@
 
 namespace tessera::cpu {
 namespace {
+
+// 32 bytes of elements as twice as many: floats, or integers of 16 bits.
+template <class Source>
+auto widened(__m256i elements) {
+  if constexpr (std::is_same_v<Source, bf16>) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(elements), 16));
+  } else if constexpr (std::is_same_v<Source, f16>) {
+    return _mm512_cvtph_ps(elements);
+  } else if constexpr (std::is_same_v<Source, std::uint8_t>) {
+    return _mm512_cvtepu8_epi16(elements);
+  } else {
+    return _mm512_cvtepi8_epi16(elements);
+  }
+}
+
+template <class Source>
+auto load_widened(const Source* from) {
+  return widened<Source>(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
 
 // Units of 32 bits of 32 columns, in the columns' order.
 struct TwoVectors {
@@ -59,6 +79,22 @@ struct TransposeRows {
   static constexpr int kRows = sizeof(Word) == 4 ? 4 : 2;
   template <class Word>
   static constexpr int kChunk = 64 / sizeof(Word);
+
+  // kChunk units of elements that lie one after another and are widened.
+  template <class Source>
+  static void widen(const Source* from, std::uint32_t* to) {
+    _mm512_storeu_si512(to, (__m512i)load_widened(from));
+  }
+
+  // `Width` units: the first `width` elements of a row, one in each, and zeros.
+  template <class Source, int Width>
+  static void widen_row(const Source* row, int width, std::uint32_t* to) {
+    constexpr int kUnits = kChunk<std::uint32_t>;
+    for (int i = 0; i < Width; i += kUnits) {
+      const __m256i elements = _mm256_maskz_loadu_epi16(first_of(width - i), row + i);
+      _mm512_mask_storeu_epi32(to + i, first_of(Width - i), (__m512i)widened<Source>(elements));
+    }
+  }
 
   static void rows_to_columns(const std::uint32_t* rows, std::int64_t row_bytes, std::uint32_t* to,
                               std::int64_t stride, std::uint32_t flip) {

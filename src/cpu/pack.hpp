@@ -195,6 +195,11 @@ struct Packer {
     Transpose::template rows_to_units<Source, kGroup, Width>;
   };
 
+  // And for widening as many units as a vector holds.
+  static constexpr bool kWidens = !Units::kKeepsBits && sizeof(Word) == 4 && requires {
+    Transpose::template widen<Source>(nullptr, nullptr);
+  };
+
   // Of one panel. The width is constant, so that the compiler can turn this into vector loads and
   // widening.
   static void interleave(const Source* __restrict__ row, std::int64_t depth_stride,
@@ -205,6 +210,8 @@ struct Packer {
       } else if constexpr (kHasUnits) {
         Transpose::template rows_to_units<Source, kGroup, Width>(
             row, depth_stride * static_cast<std::int64_t>(sizeof(Source)), to, Units::kFlip);
+      } else if constexpr (kWidens && kGroup == 1) {
+        Transpose::template widen_row<Source, Width>(row, Width, to);
       } else {
         for (int i = 0; i < Width; ++i) to[i] = Units::combine(row + i, depth_stride);
       }
@@ -219,6 +226,8 @@ struct Packer {
       const Source* row = from + group * kGroup * source.depth_stride;
       if constexpr (kHasUnits) {
         at_edge(row, source, width, kGroup, to);
+      } else if constexpr (kWidens && kGroup == 1) {
+        Transpose::template widen_row<Source, Width>(row, width, to);
       } else {
         int i = 0;
         for (; i < width; ++i) to[i] = Units::combine(row + i, source.depth_stride);
@@ -361,20 +370,29 @@ struct Packer {
     } else {
       constexpr int kRows = Transpose::template kRows<Word>;
       constexpr int kChunk = Transpose::template kChunk<Word>;
-      for (; group + kChunk <= groups; group += kChunk, to += kChunk * Width) {
+      if (groups < kChunk) return 0;
+      while (group < groups) {
+        // The last units again where no whole chunk is left.
+        if (group + kChunk > groups) group = groups - kChunk;
         Word rows[Width][kChunk];
         for (int i = 0; i < width; ++i) {
           const Source* row = from + i * source.along_stride + group * kGroup;
           __builtin_prefetch(row + 4 * kChunk * kGroup);
-          for (int g = 0; g < kChunk; ++g) rows[i][g] = Units::combine(row + g * kGroup, 1);
+          if constexpr (kWidens) {
+            Transpose::widen(row, rows[i]);
+          } else {
+            for (int g = 0; g < kChunk; ++g) rows[i][g] = Units::combine(row + g * kGroup, 1);
+          }
         }
         for (int i = width; i < Width; ++i) {
           for (int g = 0; g < kChunk; ++g) rows[i][g] = Word{};
         }
         for (int next = 0; next < Width; next += kRows) {
           const int i = next + kRows <= Width ? next : Width - kRows;
-          Transpose::rows_to_columns(&rows[i][0], sizeof(rows[0]), to + i, Width, 0);
+          Transpose::rows_to_columns(&rows[i][0], sizeof(rows[0]), to + group * Width + i, Width,
+                                     0);
         }
+        group += kChunk;
       }
     }
     return group;
