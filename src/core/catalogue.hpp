@@ -49,6 +49,8 @@ struct KernelEntry {
   bool reads_in_place = false;
   // CPU: whether it reads B's rows where they lie and groups them in registers; A is packed.
   bool interleaves = false;
+  // CPU: the same of rows that it widens, f16 and bf16 to f32 and 8-bit integers to 16 bits.
+  bool widens = false;
   // CPU: whether it multiplies rows of A by columns of B where both lie along k in memory.
   bool multiplies_dots = false;
 };

@@ -20,6 +20,7 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
   // and 320 of k in bf16: 16×4096×4096 72 and 92, 64×4096×4096 79 and 88.
   const bool is_measured_widened = a == bf16 && architecture == "avx512";
   const bool has_groups = architecture == "avx512_bf16" || architecture == "avx512_vnni";
+  const bool has_vectors = architecture == "avx2" || architecture == "avx512";
   TileConfig tile;
   tile.mr = mr;
   tile.nr = nr;
@@ -33,12 +34,12 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           .wins_at = wins_at,
           .speed = speed,
           .packed_size = is_measured_widened ? size_of(f32) : size_of(a),
-          // The others convert while they pack.
           .reads_in_place = is_float,
+          // Tile registers and portable code convert while they pack.
           .interleaves = has_groups,
-          // Groups of k that the instruction takes lie together along k; AVX2 widens as it reads.
-          .multiplies_dots =
-              has_groups || architecture == "avx2" || (is_float && architecture == "avx512")};
+          .widens = has_vectors && !is_float,
+          // Groups of k that the instruction takes lie together along k; others are widened.
+          .multiplies_dots = has_groups || has_vectors};
 }
 
 // Packed panels that stay near are multiplied at 1.7 of 3.0 TFLOP/s in bf16 on one core of a
@@ -56,15 +57,15 @@ constexpr std::array kKernels = {
     row("cpu_avx512vnni_i8", "avx512_vnni", i8, i8, 12, 32, "i8·i8: four products a lane"),
     row("cpu_avx512_f32", "avx512", f32, f32, 12, 32, "f32 of any shape"),
     row("cpu_avx512_f64", "avx512", f64, f64, 12, 16, "f64 of any shape"),
-    row("cpu_avx512_f16", "avx512", f16, f16, 12, 32, "f16, converted to f32 while packing"),
+    row("cpu_avx512_f16", "avx512", f16, f16, 12, 32, "f16, widened to f32"),
     row("cpu_avx512_bf16", "avx512", bf16, bf16, 12, 32,
         "bf16 without bf16 instructions, or where subnormals must be kept"),
     row("cpu_avx512_u8", "avx512", u8, i8, 12, 32, "u8·i8 without VNNI, in pairs of 16 bits"),
     row("cpu_avx512_i8", "avx512", i8, i8, 12, 32, "i8·i8 without VNNI, in pairs of 16 bits"),
     row("cpu_avx2_f32", "avx2", f32, f32, 6, 16, "f32 of any shape"),
     row("cpu_avx2_f64", "avx2", f64, f64, 6, 8, "f64 of any shape"),
-    row("cpu_avx2_f16", "avx2", f16, f16, 6, 16, "f16, converted to f32 while packing"),
-    row("cpu_avx2_bf16", "avx2", bf16, bf16, 6, 16, "bf16, converted to f32 while packing"),
+    row("cpu_avx2_f16", "avx2", f16, f16, 6, 16, "f16, widened to f32"),
+    row("cpu_avx2_bf16", "avx2", bf16, bf16, 6, 16, "bf16, widened to f32"),
     row("cpu_avx2_u8", "avx2", u8, i8, 6, 16, "u8·i8, in pairs of 16 bits"),
     row("cpu_avx2_i8", "avx2", i8, i8, 6, 16, "i8·i8, in pairs of 16 bits"),
     row("cpu_scalar_f32", "scalar", f32, f32, 4, 8, "any processor"),

@@ -185,6 +185,7 @@ KernelEntry sm90(std::string_view name, ElementType type, const Sm90Row& row) {
           .is_for_layers = row.block == kSm90Block128x160InTurns,
           .reads_in_place = false,
           .interleaves = false,
+          .widens = false,
           .multiplies_dots = false};
 }
 
@@ -205,6 +206,7 @@ constexpr KernelEntry sm80(std::string_view name, ElementType a, ElementType b, 
           .is_for_layers = false,
           .reads_in_place = false,
           .interleaves = false,
+          .widens = false,
           .multiplies_dots = false};
 }
 

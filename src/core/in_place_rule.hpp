@@ -57,6 +57,13 @@ inline bool is_narrow_tile(int mr) {
   return mr < kRowsOfNarrow;
 }
 
+// A B in place that is interleaved or widened in registers has so many columns at least: narrow
+// registers have no masks for elements so small, and a part of a vector comes with the columns
+// before it.
+inline std::int64_t least_columns_in_registers(int mr, int nr) {
+  return is_narrow_tile(mr) ? nr / 2 : 1;
+}
+
 // A product as register tiles of `mr` rows face it, in elements.
 struct FacedSizes {
   int mr = 0;

@@ -111,7 +111,7 @@ bool lies_in_memory(const Plan& plan, std::int64_t bytes) {
 }
 
 std::int64_t bytes_of_b(const Product& product) {
-  return product.depth() * product.c.cols * product.code->packed_size_b;
+  return product.depth() * product.c.cols * size_of(product.b.type);
 }
 
 // How many rows of a large B in place a few rows of A read as streams; 0 where none are. From
@@ -374,9 +374,10 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.streams = step.streams;
   blocking.rows_ahead = step.rows_ahead;
   blocking.tile_rows = rows_in_place(product);
-  blocking.a_in_place = blocking.tile_rows > 0 || blocking.rows_ahead > 0;
-  if (!blocking.a_in_place && (product.is_dots || keeps_rows_of_a(product))) {
-    blocking.copied_stride = copied_stride(blocking.depth, size_of(product.a.type));
+  const bool widens_a = product.widens_a();
+  blocking.a_in_place = !widens_a && (blocking.tile_rows > 0 || blocking.rows_ahead > 0);
+  if (!blocking.a_in_place && (product.is_dots || widens_a || keeps_rows_of_a(product))) {
+    blocking.copied_stride = copied_stride(blocking.depth, product.copied_size_a());
   }
   blocking.keeps_b = product.c.rows > blocking.rows;
   blocking.fetches_panels = blocking.keeps_b && !product.b_in_place &&
@@ -420,7 +421,7 @@ PanelSizes panel_sizes(const Launch& launch) {
       const std::int64_t panels = blocking.rows / code.mr;
       const std::int64_t bytes =
           blocking.copied_stride > 0
-              ? blocking.rows * blocking.copied_stride * size_of(product.a.type)
+              ? blocking.rows * blocking.copied_stride * product.copied_size_a()
               : panels * code.panel_bytes_a(blocking.depth);
       sizes.a = std::max(sizes.a, line_up(bytes));
     }

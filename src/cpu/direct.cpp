@@ -156,10 +156,11 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
   form.task.sums_are_far = step.goes_along_rows || (!product.is_dots && walks_rows(sizes, l2));
-  if (product.is_dots && !product.a_in_place) {
-    const int size = size_of(product.a.type);
+  if (product.widens_a() || (product.is_dots && !product.a_in_place)) {
+    const int size = product.copied_size_a();
     const std::int64_t stride = copied_stride(product.depth(), size);
-    form.a = {row_copier(size), source_a(), line_up(product.c.rows * stride * size)};
+    const CopyRows copy = product.widens_a() ? kernel.widen_rows : row_copier(size);
+    form.a = {copy, source_a(), line_up(product.c.rows * stride * size)};
     form.task.a = {nullptr, true, stride, 1};
   } else if (form.task.tile_rows == 0 && !is_wide) {
     const std::int64_t panel_bytes = kernel.panel_bytes_a(product.depth());

@@ -80,6 +80,14 @@ void store_dots(const DotTask<Ops>& task, const typename Ops::Vec (&sum)[Rows][C
   }
 }
 
+// Operands that are widened on the way, not before (widened_*.hpp).
+template <class Ops, class Widened>
+struct DotOpsOf : Ops {
+  using Dots = Widened;
+  using A = typename Widened::A;
+  using B = typename Widened::B;
+};
+
 template <class Ops, int Rows, int Columns>
 void dot_tile(const DotTask<Ops>& task) {
   using Vec = typename Ops::Vec;

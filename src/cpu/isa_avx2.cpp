@@ -2,6 +2,7 @@
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
 #include "cpu/ops_avx2.hpp"
+#include "cpu/widened_avx2.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -9,11 +10,11 @@ namespace {
 using CodeF32 = Code<OpsF32, 6, 2, UnitsF32, UnitsF32>;
 using CodeF64 = Code<OpsF64, 6, 2, UnitsF64, UnitsF64>;
 template <class Source>
-using CodeWidened =
-    Code<OpsF32, 6, 2, UnitsWidened<Source>, UnitsWidened<Source>, OpsF32OfWidened<Source>>;
+using CodeWidened = Code<OpsF32, 6, 2, UnitsWidened<Source>, UnitsWidened<Source>,
+                         DotOpsOf<OpsF32, DotsWidened<Source, Source>>, RowsOfHalves<Source>>;
 template <class SourceA, class SourceB>
 using CodeI16 = Code<OpsI16Pairs, 6, 2, UnitsI16<SourceA>, UnitsI16<SourceB>,
-                     OpsI16OfWidened<SourceA, SourceB>>;
+                     DotOpsOf<OpsI16Pairs, DotsWidened<SourceA, SourceB>>, RowsOfBytes<SourceB>>;
 using CodeF16 = CodeWidened<f16>;
 using CodeBf16 = CodeWidened<bf16>;
 using CodeU8 = CodeI16<std::uint8_t, std::int8_t>;

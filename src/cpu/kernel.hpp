@@ -187,6 +187,7 @@ struct KernelCode {
   // Register tiles of so many of those rows are nearly as fast as of `mr`; 0: there are none.
   int few_rows = 0;
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
+  bool widens = false;           // the same, or has widened A's rows before (widen_rows)
   bool multiplies_dots = false;  // reads both in place where both lie along k
   int passing_cols = 0;          // of a panel that is packed in passing; 0: none is
   // Up to so many rows of A multiply a large B in place as few streams, and as many; 0: none do.
@@ -199,6 +200,9 @@ struct KernelCode {
 
   void (*pack_a)(const PackSource& source, void* panels) = nullptr;
   void (*pack_b)(const PackSource& source, void* panels) = nullptr;
+  // A's rows as packed elements along k, copied_rows.hpp's copied_stride() apart, beside a B in
+  // place. Null where there are none, or groups of them are packed.
+  void (*widen_rows)(const PackSource& source, void* to) = nullptr;
   void (*multiply)(const BlockTask& task) = nullptr;
   // The same for a small product: A in place, B too or packed, with a `sum` and no `finish`. Null
   // where nothing is read in place.

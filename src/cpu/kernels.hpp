@@ -11,6 +11,7 @@ namespace tessera::cpu {
 std::span<const KernelCode> scalar_code();
 std::span<const KernelCode> avx2_code();
 std::span<const KernelCode> avx512_code();
+std::span<const KernelCode> avx512_widened_code();
 std::span<const KernelCode> avx512_vnni_code();
 std::span<const KernelCode> avx512_bf16_code();
 std::span<const KernelCode> amx_code();

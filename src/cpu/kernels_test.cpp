@@ -49,6 +49,7 @@ TEST_P(Kernels, CodeAgreesWithTheCatalogue) {
   EXPECT_EQ(code->accumulator, accumulator_of(types_of(kernel())));
   EXPECT_EQ(code->reads_in_place, kernel().reads_in_place);
   EXPECT_EQ(code->interleaves, kernel().interleaves);
+  EXPECT_EQ(code->widens, kernel().widens);
   EXPECT_EQ(code->multiplies_dots, kernel().multiplies_dots);
 }
 
@@ -112,7 +113,7 @@ TEST_P(Kernels, BitsDoNotDependOnStepsTogether) {
 
 // A product of rows of B in place as so many streams, or by register tiles as many k at a time.
 std::vector<unsigned char> sums_of_groups(const cpu::KernelCode& code, cpu::BlockTask task,
-                                          std::int64_t depth, bool streaming) {
+                                          int size_of_b, std::int64_t depth, bool streaming) {
   const auto bytes = static_cast<std::size_t>(task.rows * task.cols * size_of(code.accumulator));
   std::vector<unsigned char> sum(bytes, 0x11);
   const std::int64_t step = streaming ? depth : task.streams;
@@ -123,7 +124,7 @@ std::vector<unsigned char> sums_of_groups(const cpu::KernelCode& code, cpu::Bloc
   if (!streaming) task.streams = 0;
   for (std::int64_t k = 0; k < depth; k += step) {
     task.a.data = a + k * task.a.depth_stride * code.packed_size_a;
-    task.b.data = b + k * task.b.depth_stride * code.packed_size_b;
+    task.b.data = b + k * task.b.depth_stride * size_of_b;
     code.multiply(task);
     task.beta = 1;
   }
@@ -156,8 +157,9 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
           task.beta = beta;
           task.streams = static_cast<std::int16_t>(streams);
           task.b_is_far = rows % 2 == 0;
-          ASSERT_EQ(sums_of_groups(code, task, depth, true),
-                    sums_of_groups(code, task, depth, false))
+          const int size_of_b = size_of(kernel().b);
+          ASSERT_EQ(sums_of_groups(code, task, size_of_b, depth, true),
+                    sums_of_groups(code, task, size_of_b, depth, false))
               << rows << " rows, " << groups << " groups of " << streams << " streams, beta "
               << beta;
         }

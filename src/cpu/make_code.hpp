@@ -3,6 +3,7 @@
 // Internal linkage; see pack.hpp.
 #pragma once
 
+#include "cpu/copied_rows.hpp"
 #include "cpu/dots.hpp"
 #include "cpu/microkernel.hpp"
 #include "cpu/pack.hpp"
@@ -29,8 +30,10 @@ constexpr ElementType accumulator_type() {
 }
 
 // Ops: the arithmetic. MR rows by NV vectors: the register tile. UnitsA, UnitsB: the packed
-// layouts. DotOps: the arithmetic of dot products, which read operands as they come.
-template <class Ops, int MR, int NV, class UnitsA, class UnitsB, class DotOps = Ops>
+// layouts. DotOps: the arithmetic of dot products, which read operands as they come; RowOps: that
+// of rows of B in place beside a packed A.
+template <class Ops, int MR, int NV, class UnitsA, class UnitsB, class DotOps = Ops,
+          class RowOps = Ops>
 struct Code {
   static constexpr int kWidth = NV * Ops::kLanes;
   static constexpr std::int64_t kExtra =
@@ -44,6 +47,9 @@ struct Code {
                                      sizeof(typename UnitsB::Source) == sizeof(typename Ops::B);
   // Or what is grouped in registers.
   static constexpr bool kInterleaves = kKeepsSize && requires { Ops::load_rows; };
+  // Or what is widened there, beside rows of A that have been before, where they need no grouping.
+  static constexpr bool kWidensRows = !std::is_same_v<RowOps, Ops>;
+  static constexpr bool kWidensA = kWidensRows && Ops::kGroup == 1;
   // A's rows along k, beside a packed B.
   static constexpr bool kKeepsRows = (kInPlace || kInterleaves) && !kShortSteps<MR, NV>;
   // A packed B's panel is in the nearest cache; one in place takes as long as twelve rows.
@@ -69,6 +75,13 @@ struct Code {
   static void pack_a(const PackSource& source, void* panels) {
     Packer<UnitsA, MR, typename Ops::Transpose>::pack(source, padded(source.depth), panels,
                                                       bytes_a(source.depth));
+  }
+
+  // As panels of one row.
+  static void widen_rows(const PackSource& source, void* to) {
+    constexpr int kSize = sizeof(typename Ops::A);
+    Packer<UnitsA, 1, typename Ops::Transpose>::pack(source, source.depth, to,
+                                                     copied_stride(source.depth, kSize) * kSize);
   }
 
   static void pack_b(const PackSource& source, void* panels) {
@@ -111,6 +124,12 @@ struct Code {
           finish_block<typename Ops::Acc>(*task.finish, task.sum, task.sum_stride, task.rows,
                                           task.cols);
         }
+        return;
+      }
+    }
+    if constexpr (kWidensRows) {
+      if (task.b.in_place) {
+        multiply_tiles<RowOps, MR, NV, Reading::strided>(task, padded(task.depth));
         return;
       }
     }
@@ -174,7 +193,8 @@ struct Code {
     if (kInterleaves && kKeepsRows) code.few_rows = kFewRowsInPlace;
     code.ends_rows = kInterleaves && kKeepsRows;
     code.interleaves = kInterleaves;
-    if (kInPlace) {
+    code.widens = kWidensRows;
+    if (kInPlace || kWidensA) {
       code.few_stream_rows = kMostOfFewStreams<MR, NV>;
       code.many_stream_rows = kMostOfManyStreams<MR, NV>;
       code.wide_rows = kShortSteps<MR, NV> ? kRowsOfOneWideTile : kMostRowsOfWideTiles;
@@ -185,6 +205,7 @@ struct Code {
     code.turned = turned;
     code.pack_a = pack_a;
     code.pack_b = pack_b;
+    if constexpr (kWidensA) code.widen_rows = widen_rows;
     code.multiply = multiply;
     if constexpr (kInPlace) {
       static_assert(NV == 2, "small products walk packed panels two vectors at a time");

@@ -179,6 +179,29 @@ TEST_P(Kernels, OneRowAndOneColumn) {
   }
 }
 
+// B's rows where they lie, interleaved or widened in registers beside rows of A of any layout:
+// every number of columns in the last vector, with no more than those in a row, in whole blocks of
+// k and in part, as wide tiles and as register tiles.
+TEST_P(Kernels, RowsOfBInRegisters) {
+  if (!kernel().interleaves && !kernel().widens) GTEST_SKIP() << "packs, or reads B as it is";
+  std::uint64_t seed = 3200;
+  const Placement placements[] = {{}, {.column_major = true}, {.padding = 5}, {.step = 2}};
+  for (const std::int64_t m : {1, 2, 5, 7, 13, 16}) {
+    for (std::int64_t n = 1; n <= 2 * kernel().tile.nr + 1; n += n < 40 ? 1 : 5) {
+      const std::int64_t k = 1 + static_cast<std::int64_t>(seed % 7) * 29;
+      const int variant = static_cast<int>(seed % 4);
+      Plan plan = plan_for(kernel(), types_of(kernel(), variant != 1), {m, n, k},
+                           {m + 3, variant == 2 ? kernel().tile.nr : n + 3, k > 99 ? 64 : 128}, {});
+      plan.tile.b_in_place = true;
+      plan.problem.beta = variant % 2;
+      if (variant == 3) plan.problem.epilogue = {BiasAxis::row, Activation::relu};
+      Product product(plan.problem.types, {m, n, k}, plan.problem.beta, Fill::normal, seed++,
+                      placements[variant]);
+      ASSERT_EQ(run_and_check(plan, product, 2), "") << m << "×" << n << "×" << k;
+    }
+  }
+}
+
 // B in place as streams: every number of rows side by side, pieces of B's rows and what is left of
 // them, rows that keep apart in the nearest cache or not, steps of k and what is left of those, and
 // an epilogue over all of it.
@@ -236,7 +259,9 @@ TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
 // A and C otherwise laid, an epilogue, nothing to multiply. The bits are those of packed panels.
 TEST_P(Kernels, AlongRowsOfALargeC) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
-  if (code.wide_rows <= kRowsOfOneWideTile) GTEST_SKIP() << "has no wide registers";
+  if (!code.reads_in_place || code.wide_rows <= kRowsOfOneWideTile) {
+    GTEST_SKIP() << "has no wide registers, or widens A before";
+  }
   constexpr std::int64_t kL2 = 16 << 10;
   std::uint64_t seed = 7000;
   for (const std::int64_t m : {41, 79}) {

@@ -35,6 +35,19 @@ auto load_widened(const Source* from) {
   return widened<Source>(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
 
+// The first `count` of eight elements of 16 bits, and zeros. They come with as many before them as
+// are missing.
+template <class Source>
+auto load_few_widened(const Source* from, int count) {
+  alignas(16) static constexpr std::int8_t kPlaces[32] = {
+      0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+      -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  const int missing = 8 - count;
+  const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from - missing));
+  const __m128i places = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kPlaces + 2 * missing));
+  return widened<Source>(_mm_shuffle_epi8(last, places));
+}
+
 // kRows rows of kChunk units, `row_bytes` apart, become kChunk rows of kRows units, `stride` apart.
 // The bits of `flip` are inverted on the way (32-bit units only).
 struct TransposeRows {
@@ -57,6 +70,10 @@ struct TransposeRows {
     for (; i + kUnits <= width; i += kUnits) widen(row + i, to + i);
     if constexpr (Width == 6) {
       if (width == Width) return widen_six(row, to);
+    }
+    if (i > 0 && i < Width) {
+      store(to + i, (__m256i)load_few_widened(row + i, width - i));
+      i += kUnits;
     }
     for (; i < width; ++i) to[i] = bits_of(Convert<Source>::widen(row[i]));
     for (; i < Width; ++i) to[i] = 0;
@@ -258,45 +275,6 @@ struct DotsF64 {
   static __m256d load_b(const double* from, __m256i some) { return load_a(from, some); }
 };
 
-// Elements of a type that is widened to fill a vector twice as long as what is loaded. Fewer have
-// no masked load: they come with those before them, of which nothing is left, or, without so many
-// before, one by one.
-template <class SourceA, class SourceB>
-class DotsWidened {
-  struct Some {
-    int count;
-    bool follows;  // a vector's elements at least
-  };
-
-  template <class Source>
-  static constexpr int kElements = 16 / sizeof(Source);
-
-  template <class Source>
-  static auto load(const Source* from, Some some) {
-    static_assert(sizeof(SourceA) == sizeof(SourceB));
-    // Bytes of ones behind as many zeros.
-    alignas(16) static constexpr std::int8_t kOnes[32] = {
-        0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
-        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
-    const int bytes = some.count * static_cast<int>(sizeof(Source));
-    if (some.follows) {
-      const auto* last = reinterpret_cast<const __m128i*>(from + some.count - kElements<Source>);
-      const auto* ones = reinterpret_cast<const __m128i*>(kOnes + bytes);
-      return widened<Source>(_mm_and_si128(_mm_loadu_si128(last), _mm_loadu_si128(ones)));
-    }
-    alignas(16) Source few[kElements<Source>] = {};
-    for (int i = 0; i < some.count; ++i) few[i] = from[i];
-    return widened<Source>(_mm_load_si128(reinterpret_cast<const __m128i*>(few)));
-  }
-
- public:
-  static Some first(int count, std::int64_t depth) { return {count, depth >= kElements<SourceA>}; }
-  static auto load_a(const SourceA* from) { return load_widened(from); }
-  static auto load_a(const SourceA* from, Some some) { return load(from, some); }
-  static auto load_b(const SourceB* from) { return load_widened(from); }
-  static auto load_b(const SourceB* from, Some some) { return load(from, some); }
-};
-
 struct OpsF32 : OpsBase<AccumulateF32> {
   using Dots = DotsF32;
   using A = float;
@@ -351,21 +329,6 @@ struct OpsI16Pairs : OpsBase<AccumulateI32> {
     asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(products) : "x"(a), "x"(b));
     return sum;
   }
-};
-
-// What dot products read is widened on the way, not before.
-template <class Source>
-struct OpsF32OfWidened : OpsF32 {
-  using Dots = DotsWidened<Source, Source>;
-  using A = Source;
-  using B = Source;
-};
-
-template <class SourceA, class SourceB>
-struct OpsI16OfWidened : OpsI16Pairs {
-  using Dots = DotsWidened<SourceA, SourceB>;
-  using A = SourceA;
-  using B = SourceB;
 };
 
 }  // namespace

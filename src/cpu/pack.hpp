@@ -130,7 +130,9 @@ struct Packer {
             width == Width ? source.depth / kGroup : interleave_edge(from, source, width, panel);
         group += interleave_rest(from, source, width, panel + group * Width);
       } else if (source.depth_stride == 1) {
-        if constexpr (kIsTall) {
+        if constexpr (Width == 1) {
+          group = widen_along(from, source.depth, panel);
+        } else if constexpr (kIsTall) {
           group = transpose_tall(from, source, width, panel);
         } else {
           group = width == Width ? transpose(from, source, panel)
@@ -255,6 +257,15 @@ struct Packer {
     Transpose::template rows_to_units_at_edge<Source, kGroup, Width>(
         row, source.depth_stride * static_cast<std::int64_t>(sizeof(Source)), width, rows, to,
         Units::kFlip);
+  }
+
+  // A panel of one row, but for the last few elements of it.
+  static std::int64_t widen_along(const Source* from, std::int64_t depth, Word* to) {
+    static_assert(kWidens && kGroup == 1);
+    constexpr int kUnits = Transpose::template kChunk<Word>;
+    std::int64_t k = 0;
+    for (; k + kUnits <= depth; k += kUnits) Transpose::widen(from + k, to + k);
+    return k;
   }
 
   // Whether the instruction set has code for as many rows at a time as make a vector, and panels

@@ -60,6 +60,10 @@ struct Product {
   // Of B in place, in elements.
   std::int64_t along_stride_b() const { return is_dots ? b.col_stride : 1; }
 
+  // Whether A's rows are copied as what they are multiplied as, and how large a copied element is.
+  bool widens_a() const { return b_in_place && !is_dots && code->widen_rows != nullptr; }
+  int copied_size_a() const { return widens_a() ? code->packed_size_a : size_of(a.type); }
+
   // Whether sums can be collected in C itself: those of dot products go to any strides that
   // BlockTask can say.
   bool sums_in_c() const {
@@ -117,8 +121,10 @@ inline Product product_of(const Operands& operands, const TileConfig& tile,
                     product.depth() > 0;
   product.a_in_place =
       product.is_dots ? product.a.col_stride == 1 : turned_tile.a_in_place && kernel.reads_in_place;
-  product.b_in_place =
-      product.is_dots || (wants_b && b_has_rows && (kernel.reads_in_place || kernel.interleaves));
+  const bool reads_b =
+      kernel.reads_in_place || ((kernel.interleaves || kernel.widens) &&
+                                product.b.cols >= least_columns_in_registers(kernel.mr, kernel.nr));
+  product.b_in_place = product.is_dots || (wants_b && b_has_rows && reads_b);
   return product;
 }
 

@@ -134,11 +134,17 @@ BlockOperand TileRunner::block_of_a(const WorkItem& item, const TileExtent& tile
   held_a_ = wanted;
   const PackSource source{at(a, tile.row + first_row, k), rows, depth, a.row_stride, a.col_stride};
   if (blocking_.copied_stride > 0) {
+    const int size = product_.copied_size_a();
+    const std::int64_t stride = copied_stride(depth, size);
     if (!is_held) {
       const PackingTime packing(clock_);
-      copy_rows(source, size_of(a.type), blocking_.copied_stride, a_panels_);
+      if (product_.widens_a()) {
+        code.widen_rows(source, a_panels_);
+      } else {
+        copy_rows(source, size, stride, a_panels_);
+      }
     }
-    return {a_panels_ + from * size_of(a.type), true, blocking_.copied_stride, 1, 0};
+    return {a_panels_ + from * size, true, stride, 1, 0};
   }
   if (!is_held) {
     const PackingTime packing(clock_);

@@ -276,8 +276,10 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     // Nothing else is worth a look, whatever predictions of narrow panels say.
     if (shape.n <= packed.nr) return tiles;
   }
-  if (kernel.interleaves && product.b_rows_are_dense && shape.m <= packed.mr) {
+  if (reads_in_registers() && shape.m <= most_rows_in_registers()) {
     tiles.push_back(in_place(packed, false, splits));
+    // What is packed would be widened as well.
+    if (kernel.widens) return tiles;
   }
   if (goes_along_rows_here(packed)) {
     tiles.push_back(in_place(packed, true, splits));
@@ -330,6 +332,34 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   tile.block_n = choose_block(packed.block_n, 1, packed.nr, kMostPackedColumns);
   tiles.push_back(tile);
   return tiles;
+}
+
+// Whether B is interleaved or widened where it lies.
+bool CpuVariants::reads_in_registers() const {
+  return (kernel.interleaves || kernel.widens) && product.b_rows_are_dense &&
+         product.shape.n >= least_columns_in_registers(kernel.tile.mr, kernel.tile.nr);
+}
+
+// Beyond a few rows B is interleaved or widened again and again. One thread, 2026-11, the time by
+// packing over the time in place, operands in rows. Zen 3: f16 8×60×1000 1.81, 8×1000×1000 1.74,
+// 10×1000×1000 0.95, 16×1000×1000 0.85, 10×256×256 0.89, 8×4096×4096 2.02, 16×4096×4096 1.23,
+// 24×4096×4096 1.03; bf16 8×1000×1000 1.45, 10×1000×1000 0.87, 16×4096×4096 1.43, 24×4096×4096
+// 0.82; i8 6×60×1000 1.56, 7×256×256 0.91, 8×1000×1000 0.93, 10×4096×4096 0.93. Emerald Rapids: f16
+// 8×256×256 1.74, 16×256×256 1.01, 24×60×1000 1.08, 48×60×1000 0.95, 8×1000×1000 1.20, 10×1000×1000
+// 0.88, 8×4096×4096 1.47, 16×4096×4096 1.04; widened bf16 16×256×256 1.23, 10×1000×1000 1.30,
+// 12×1000×1000 0.93, 8×4096×4096 1.49, 12×4096×4096 0.74.
+std::int64_t CpuVariants::most_rows_in_registers() const {
+  constexpr std::int64_t kRowsFromMemory = 16;
+  constexpr std::int64_t kRowsFromL2 = 24;
+  const int mr = kernel.tile.mr;
+  if (!kernel.widens || size_of(kernel.b) == 1) return mr;
+  const double bytes = bytes_of(product.shape.k, product.shape.n, kernel.b);
+  if (!is_narrow_tile(mr)) {
+    const bool is_near = 2 * bytes <= static_cast<double>(request.machine.scratchpad_bytes);
+    return is_near ? kRowsFromL2 : kRowsOfOneWideTile;
+  }
+  return come_from_memory(bytes, request.machine.cache_bytes) ? kRowsFromMemory
+                                                              : kRowsOfOneWideTile;
 }
 
 bool CpuVariants::is_one_product() const {
@@ -394,7 +424,9 @@ bool CpuVariants::walks_wide_tiles() const {
   const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
   const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
                                                    : !collide && !is_far && !may_read_whole_rows();
-  return kernel.reads_in_place && shape.m <= most_rows_of_wide_tiles(b_stays()) && suits;
+  const bool widens_halves = kernel.widens && size_of(kernel.b) == 2;
+  return (kernel.reads_in_place || widens_halves) &&
+         shape.m <= most_rows_of_wide_tiles(b_stays()) && suits;
 }
 
 std::int64_t CpuVariants::widest_block() const {

@@ -24,6 +24,8 @@ struct CpuVariants {
   // The tile with the operands in place that may pay, and packed. In place comes first: where both
   // wait for the memory alike, the less work the better.
   std::vector<TileConfig> of(const TileConfig& packed, int workers, int splits) const;
+  bool reads_in_registers() const;
+  std::int64_t most_rows_in_registers() const;
   bool is_one_product() const;
   // Packed tiles are cut again.
   std::int64_t widest_block() const;

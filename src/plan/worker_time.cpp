@@ -122,6 +122,7 @@ struct Block {
   bool a_in_place = false;
   bool b_in_place = false;
   bool b_crosses_lines = false;  // its rows start off cache lines
+  bool b_lies_along_k = false;
   bool a_lies_along_k = false;
   int a_size = 0;
   int b_size = 0;
@@ -153,6 +154,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
   block.b_crosses_lines = faced.b_rows_are_dense && b_layout.alignment < kCacheLine;
   block.a_lies_along_k = faced.a_lies_along_k;
+  block.b_lies_along_k = faced.b_lies_along_k && !faced.b_rows_are_dense;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   return block;
@@ -175,11 +177,15 @@ double share_beyond_l2(const Machine& machine, double footprint) {
                   1 - static_cast<double>(machine.scratchpad_bytes) / std::max(footprint, 1.0));
 }
 
-// Seconds to read B where it lies, beyond what packed panels take. To interleave rows in registers
-// takes for each element what packing from L2 takes for a byte, wherever they come from: Zen 5, one
-// thread, 2026-11, 20 to 27 ps with 8-bit integers, 9 to 18 with bf16.
-double reading_in_place(const Block& block, const Machine& machine, int mr, double footprint,
-                        bool interleaves) {
+// Seconds to read B where it lies, beyond what packed panels take. To interleave or widen rows in
+// registers takes for each element what packing from L2 takes for a byte, wherever they come from:
+// Zen 5, one thread, 2026-11, 20 to 27 ps with 8-bit integers, 9 to 18 with bf16. Dot
+// products do neither.
+double reading_in_place(const Block& block, const Machine& machine, const TileConfig& tile,
+                        const KernelEntry* kernel, double footprint) {
+  const bool interleaves = kernel != nullptr && kernel->interleaves && !block.b_lies_along_k;
+  const bool widens = kernel != nullptr && kernel->widens && !block.b_lies_along_k;
+  const int mr = std::max(tile.mr, 1);
   const double bytes = block.depth * block.cols * block.b_size;
   const double strips = std::ceil(block.rows / mr);
   const bool is_fetched_ahead = block.is_wide && leave_room(bytes, machine.scratchpad_bytes);
@@ -189,8 +195,8 @@ double reading_in_place(const Block& block, const Machine& machine, int mr, doub
                            : streamed;
   const double share =
       is_fetched_ahead ? kWholeRowsInPlace : first + kAgainInPlace * block.b_size * (strips - 1);
-  const double interleaving = interleaves ? kPackingFromL2 / block.b_size : 0;
-  return std::max(share * share_beyond_l2(machine, footprint), interleaving) * bytes *
+  const double converting = interleaves || widens ? kPackingFromL2 / block.b_size : 0;
+  return std::max(share * share_beyond_l2(machine, footprint), converting) * bytes *
          machine.cost.pack_seconds_per_byte;
 }
 
@@ -221,8 +227,8 @@ double widened(double count, int width) {
 
 double widening(const Block& block, const Machine& machine, const KernelEntry& kernel,
                 double footprint) {
-  const double elements =
-      kWidenedRows * widened(block.rows, kernel.tile.mr) + widened(block.cols, kernel.tile.nr);
+  const double of_b = block.b_in_place ? 0 : widened(block.cols, kernel.tile.nr);
+  const double elements = kWidenedRows * widened(block.rows, kernel.tile.mr) + of_b;
   return elements * block.depth * kernel.packed_size *
          std::lerp(kPackingWidenedFromL2, 1, share_beyond_l2(machine, footprint)) *
          machine.cost.pack_seconds_per_byte;
@@ -447,17 +453,16 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   WorkerTime time;
   time.arithmetic = 2 * effective_rows(block.rows, passes ? kPassingRows : tile.mr) *
                     effective_columns(block.cols, tile.nr) * block.depth / rate;
+  const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
-      kernel != nullptr && (kernel->reads_in_place || (kernel->interleaves && !block.b_in_place));
+      kernel != nullptr && (kernel->reads_in_place || (interleaves && !block.b_in_place));
   const bool widens = kernel != nullptr && kernel->packed_size > block.a_size;
   time.packing = widens ? widening(block, machine, *kernel, footprint)
                         : packing(block, machine, footprint, copies_a);
   if (passes) {
     time.packing += reading_in_passing(block, machine, footprint);
   } else if (block.b_in_place) {
-    // With both in place along k, nothing is.
-    const bool interleaves = kernel != nullptr && kernel->interleaves && !block.a_in_place;
-    time.packing += reading_in_place(block, machine, std::max(tile.mr, 1), footprint, interleaves);
+    time.packing += reading_in_place(block, machine, tile, kernel, footprint);
     if (block.b_crosses_lines) {
       time.packing += kAcrossLines * block.depth * std::ceil(block.rows / std::max(tile.mr, 1)) *
                       std::ceil(block.cols / std::max(tile.nr, 1));
@@ -465,7 +470,6 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   }
   if (block.cuts_rows && busy > 1) {
     if (block.rows <= kStreamedRows || (block.b_in_place && !passes)) {
-      const bool interleaves = kernel != nullptr && kernel->interleaves;
       time.packing += row_of_b_cut(machine, block.rows, interleaves) *
                       share_beyond_l2(machine, footprint) * block.depth;
     }
