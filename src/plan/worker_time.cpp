@@ -456,7 +456,8 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
       kernel != nullptr && (kernel->reads_in_place || (interleaves && !block.b_in_place));
-  const bool widens = kernel != nullptr && kernel->packed_size > block.a_size;
+  const bool is_dots = block.b_in_place && block.b_lies_along_k;
+  const bool widens = kernel != nullptr && kernel->packed_size > block.a_size && !is_dots;
   time.packing = widens ? widening(block, machine, *kernel, footprint)
                         : packing(block, machine, footprint, copies_a);
   if (passes) {
