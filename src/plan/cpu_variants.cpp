@@ -94,6 +94,14 @@ constexpr std::int64_t kNearPanelBytes = 512;
 // 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
 // 1024, bf16 16×4096×4096 181, 170 and 157 with 256, 512 and 1024, f32 64×4096×4096 128, 115 and
 // 95; AVX2 on Zen 3, f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
+// And of narrow register tiles, whose processors have small second-level caches, a few more, so
+// that B's packed block is not fetched again for many pieces of A. Zen 3, one thread, 2026-11,
+// operands in rows, the time with 1024 of k over the time with 512: f32 97×2000×2000 1.11 to 1.19,
+// 150×2000×2000 1.05 to 1.23, 250×2000×2000 1.06 to 1.12, 100×4096×4096 1.22 to 1.28, f64 1.23 to
+// 1.30 with 256 and 512; 500×2000×2000 1.00, 1000³ 0.96. Not where that block stays near L2:
+// 256×256×4096 1.01 to 1.05, 192×192×16384 0.97 to 0.99, 128×128×32768 0.96.
+constexpr std::int64_t kSomeStripsOfNarrow = 48;
+
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& tile,
                                  const GemmShape& facing, const Machine& machine) {
   const std::int64_t most = panel_bytes_per_row(kernel);
@@ -101,8 +109,11 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& ti
     const std::int64_t sums = std::int64_t{4} * tile.block_m * tile.block_n;
     return sums <= machine.scratchpad_bytes / 2 ? kNearPanelBytes : most;
   }
-  const bool few_strips = facing.m <= kMostStripsInPlace * kernel.tile.mr;
-  return few_strips ? most / 4 : most;
+  const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
+  if (strips <= kMostStripsInPlace) return most / 4;
+  const bool is_far = facing.n * most >= 2 * machine.scratchpad_bytes;
+  const bool are_some = is_narrow_tile(kernel.tile.mr) && strips <= kSomeStripsOfNarrow;
+  return is_far && are_some ? most / 2 : most;
 }
 
 // Of a matrix of any size.
@@ -329,7 +340,10 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   }
   if (reads_far_rows()) return tiles;
   TileConfig tile = packed;
-  tile.block_n = choose_block(packed.block_n, 1, packed.nr, kMostPackedColumns);
+  const bool is_deep = packed.block_k * kernel.packed_size > kDepthBytesInPlace;
+  tile.block_n = choose_block(
+      packed.block_n, 1, packed.nr,
+      is_narrow_tile(packed.mr) && is_deep ? kMostPackedColumnsOfNarrow : kMostPackedColumns);
   tiles.push_back(tile);
   return tiles;
 }
