@@ -15,6 +15,23 @@ constexpr std::int64_t kRowsOfManyStreams = 8;
 constexpr std::int64_t kRowsOfOneWideTile = 8;
 constexpr std::int64_t kMostRowsOfWideTiles = 48;
 
+// With narrow registers up to so many, and so much of k at least, of a B beyond the second-level
+// cache, in which small_kernel.hpp is as good, but not far beyond it. Zen 3 (L2 of 512 KB), one
+// thread, f32, operands in rows, 2026-11, the time by packing over the time by wide tiles of four
+// rows: 9×300×600 1.68, 16×300×600 1.44, 24×300×600 1.33, 9×1000×1000 1.56, 16×1000×1000 1.43,
+// 12×363×2488 1.42, 9×1194×305 1.39, 16×2000×200 1.34, 24×2000×200 1.21; 12×2511×49 0.83,
+// 40×2000×200 1.0, 60×2000×200 0.63. Six rows of two vectors at a time take 2 to 12 % longer. Of
+// more bytes of B f64 24×1000×1000 0.69, f16 16×1500×2000 0.54.
+constexpr std::int64_t kMostRowsOfNarrowWideTiles = 24;
+
+inline bool suits_narrow_wide_tiles(std::int64_t depth, double b_bytes,
+                                    std::int64_t scratchpad_bytes) {
+  constexpr std::int64_t kLeastDepth = 64;
+  constexpr double kMostBytes = 4 << 20;
+  return depth >= kLeastDepth && b_bytes > static_cast<double>(scratchpad_bytes) &&
+         b_bytes <= kMostBytes;
+}
+
 // Of a B that stays in the second-level cache twice as many: Zen 5, one thread, 2026-11, the time
 // by packing B in passing over the time by wide tiles, f32 50×330×698 1.12, 64×250×1000 1.06,
 // 64×128×1024 1.08, 90×400×600 1.06, 96×200×1000 1.03, f64 64×130×900 1.09, 64×300×250 1.06; from

@@ -146,6 +146,9 @@ bool runs_ahead(std::int64_t rows) {
 // = 1024, m = 4 0.72. A Zen 4 has not been measured, and reads from memory as before. On Intel's
 // they are for what stays in L2: Emerald Rapids, f32 n = k = 512 1.04, 1.46, 1.68, 1.54 with m = 1
 // to 4, 1.39 with 8, n = k = 1000 1.11, 1.12, 1.12, 1.04 and 0.77, n = k = 4096, m = 6 0.54.
+// Several narrow tiles are there, too: AVX2, f32, the time by packing over the time by streams and
+// by wide tiles, 9×1000×1000 1.28, 1.57; 16×1000×1000 1.15, 1.32; 10×2400×305 1.30, 1.34;
+// 20×700×1000 1.07, 1.31; 13×363×2488 1.27, 1.22.
 constexpr int kMostRowsAhead = 64;
 constexpr int kRowsAheadFromCaches = 16;
 constexpr int kRowsAheadOfColliding = 4;
@@ -177,9 +180,15 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   const bool stays = bytes <= second_level_cache(plan);
   const bool is_one_tile = rows <= kRowsOfOneWideTile;
   const bool is_narrow = is_narrow_tile(code.mr);
-  const std::int64_t most =
-      code.wide_rows > kRowsOfOneWideTile ? most_rows_of_wide_tiles(stays) : code.wide_rows;
-  if (rows > most || (has_two_units() && !(stays && is_one_tile))) return 0;
+  std::int64_t most = is_narrow ? code.wide_rows : most_rows_of_wide_tiles(stays);
+  if (code.wide_rows == 0) return 0;
+  if (is_narrow && !suits_narrow_wide_tiles(product.depth(), static_cast<double>(bytes),
+                                            second_level_cache(plan))) {
+    most = kRowsOfOneWideTile;
+  }
+  const bool are_narrow_tiles = is_narrow && !is_one_tile;
+  const bool suits_units = !has_two_units() || are_narrow_tiles || (stays && is_one_tile);
+  if (rows > most || !suits_units) return 0;
   if (bytes <= plan.machine.l1_bytes) {
     return rows <= kRowsOfWideTilesNear ? kRowsAheadFromCaches : 0;
   }
@@ -202,7 +211,7 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
 
 bool goes_along_rows(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
-  return product.a_in_place && code.wide_rows > kRowsOfOneWideTile &&
+  return product.a_in_place && code.wide_rows > 0 && !is_narrow_tile(code.mr) &&
          tessera::goes_along_rows(second_level_cache(plan), code.nr, product.block_rows(),
                                   product.block_cols(), product.depth(), size_of(code.accumulator));
 }

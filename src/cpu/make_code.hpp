@@ -197,7 +197,7 @@ struct Code {
     if (kInPlace || kWidensA) {
       code.few_stream_rows = kMostOfFewStreams<MR, NV>;
       code.many_stream_rows = kMostOfManyStreams<MR, NV>;
-      code.wide_rows = kShortSteps<MR, NV> ? kRowsOfOneWideTile : kMostRowsOfWideTiles;
+      code.wide_rows = kShortSteps<MR, NV> ? kMostRowsOfNarrowWideTiles : kMostRowsOfWideTiles;
     }
     if (kPasses) code.passing_cols = kPassingVectors * Ops::kLanes;
     code.multiplies_dots = kDots;

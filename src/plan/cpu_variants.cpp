@@ -327,8 +327,8 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     const bool both_stay =
         !is_narrow && bytes * 2 <= static_cast<double>(request.machine.scratchpad_bytes);
     const bool a_may = both_stay || shape.n <= packed.nr;
-    const bool few_strips =
-        shape.m <= (is_narrow ? kMostRowsOfNarrow : kMostStripsInPlace * packed.mr);
+    const bool few_strips = is_narrow ? shape.m <= kMostRowsOfNarrow || walks_narrow_wide_tiles()
+                                      : shape.m <= kMostStripsInPlace * packed.mr;
     const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
     if (b_may && a_may) tiles.push_back(in_place(packed, true, splits));
     if (b_may) tiles.push_back(in_place(packed, false, splits));
@@ -372,6 +372,9 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
     const bool is_near = 2 * bytes <= static_cast<double>(request.machine.scratchpad_bytes);
     return is_near ? kRowsFromL2 : kRowsOfOneWideTile;
   }
+  // Widening bf16 takes two instructions.
+  const bool widens_at_once = kernel.b == ElementType::f16;
+  if (widens_at_once && walks_narrow_wide_tiles()) return kMostRowsOfNarrowWideTiles;
   return come_from_memory(bytes, request.machine.cache_bytes) ? kRowsFromMemory
                                                               : kRowsOfOneWideTile;
 }
@@ -441,6 +444,15 @@ bool CpuVariants::walks_wide_tiles() const {
   const bool widens_halves = kernel.widens && size_of(kernel.b) == 2;
   return (kernel.reads_in_place || widens_halves) &&
          shape.m <= most_rows_of_wide_tiles(b_stays()) && suits;
+}
+
+// More rows than one such tile has.
+bool CpuVariants::walks_narrow_wide_tiles() const {
+  const GemmShape& shape = product.shape;
+  return is_narrow_tile(kernel.tile.mr) && shape.m <= kMostRowsOfNarrowWideTiles &&
+         suits_narrow_wide_tiles(shape.k, bytes_of(shape.k, shape.n, kernel.b),
+                                 request.machine.scratchpad_bytes) &&
+         walks_wide_tiles();
 }
 
 std::int64_t CpuVariants::widest_block() const {

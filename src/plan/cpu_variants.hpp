@@ -48,6 +48,7 @@ struct CpuVariants {
   bool reads_far_rows() const;
   double elements_of_b(const ShapeRun& run) const;
   bool walks_wide_tiles() const;
+  bool walks_narrow_wide_tiles() const;
   bool splits_rather(const TileConfig& tile, int workers) const;
   int whole_row_block_k(int splits) const;
   TileConfig in_place(TileConfig tile, bool a_too, int splits) const;
