@@ -4,6 +4,7 @@
 
 #include "core/in_place_rule.hpp"
 #include "plan/cpu_blocks.hpp"
+#include "plan/panel_depth.hpp"
 #include "plan/passing.hpp"
 #include "plan/passing_pays.hpp"
 #include "plan/whole_rows.hpp"
@@ -85,52 +86,9 @@ std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
 // Products up to 64³ are one tile and one pass over k.
 constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
 
-// Tile registers take 128 bytes for every two cycles of a multiplication, of which the second-level
-// cache gives half: a panel of B that is so short stays in the nearest one while A's rows stream
-// past. Between the many short blocks of k the sums have to stay near, too.
-constexpr std::int64_t kNearPanelBytes = 512;
-// With few strips of rows there is little time to fetch B's next panels, and the shorter they are
-// the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
-// 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
-// 1024, bf16 16×4096×4096 181, 170 and 157 with 256, 512 and 1024, f32 64×4096×4096 128, 115 and
-// 95; AVX2 on Zen 3, f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
-// And of narrow register tiles, whose processors have small second-level caches, a few more, so
-// that B's packed block is not fetched again for many pieces of A. Zen 3, one thread, 2026-11,
-// operands in rows, the time with 1024 of k over the time with 512: f32 97×2000×2000 1.11 to 1.19,
-// 150×2000×2000 1.05 to 1.23, 250×2000×2000 1.06 to 1.12, 100×4096×4096 1.22 to 1.28, f64 1.23 to
-// 1.30 with 256 and 512; 500×2000×2000 1.00, 1000³ 0.96. Not where that block stays near L2:
-// 256×256×4096 1.01 to 1.05, 192×192×16384 0.97 to 0.99, 128×128×32768 0.96.
-constexpr std::int64_t kSomeStripsOfNarrow = 48;
-
-std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& tile,
-                                 const GemmShape& facing, const Machine& machine) {
-  const std::int64_t most = panel_bytes_per_row(kernel);
-  if (has_tile_registers(kernel)) {
-    const std::int64_t sums = std::int64_t{4} * tile.block_m * tile.block_n;
-    return sums <= machine.scratchpad_bytes / 2 ? kNearPanelBytes : most;
-  }
-  const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
-  if (strips <= kMostStripsInPlace) return most / 4;
-  const bool is_far = facing.n * most >= 2 * machine.scratchpad_bytes;
-  const bool are_some = is_narrow_tile(kernel.tile.mr) && strips <= kSomeStripsOfNarrow;
-  return is_far && are_some ? most / 2 : most;
-}
-
 // Of a matrix of any size.
 double bytes_of(std::int64_t rows, std::int64_t cols, ElementType type) {
   return static_cast<double>(rows) * static_cast<double>(cols) * size_of(type);
-}
-
-// k in equal blocks of about what a panel holds, in multiples of 4 (VNNI's depth), and of a cache
-// line where there are several: packing takes whole lines of rows along k; `splits` pieces
-// get equally many of them. A quarter more is better than one more pass over C: 1025³ in f32 takes
-// 2 % less in two blocks of 516 than in three of 344 (Zen 4, 2026-11).
-int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
-                   std::int64_t bytes) {
-  const std::int64_t most = (bytes + bytes / 4) / kernel.packed_size;
-  const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
-  const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
-  return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);
 }
 
 }  // namespace

@@ -24,8 +24,6 @@ struct CpuVariants {
   // The tile with the operands in place that may pay, and packed. In place comes first: where both
   // wait for the memory alike, the less work the better.
   std::vector<TileConfig> of(const TileConfig& packed, int workers, int splits) const;
-  bool reads_in_registers() const;
-  std::int64_t most_rows_in_registers() const;
   bool is_one_product() const;
   // Packed tiles are cut again.
   std::int64_t widest_block() const;
@@ -41,6 +39,8 @@ struct CpuVariants {
   bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
   bool reads_few_columns_in_place(const TileConfig& packed) const;
   bool goes_along_rows_here(const TileConfig& packed) const;
+  bool reads_in_registers() const;
+  std::int64_t most_rows_in_registers() const;
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;
   bool b_stays() const;

@@ -1,0 +1,55 @@
+#include "plan/panel_depth.hpp"
+
+#include <algorithm>
+
+#include "core/in_place_rule.hpp"
+#include "plan/cpu_blocks.hpp"
+
+namespace tessera {
+namespace {
+
+// Tile registers take 128 bytes for every two cycles of a multiplication, of which the second-level
+// cache gives half: a panel of B that is so short stays in the nearest one while A's rows stream
+// past. Between the many short blocks of k the sums have to stay near, too.
+constexpr std::int64_t kNearPanelBytes = 512;
+// With few strips of rows there is little time to fetch B's next panels, and the shorter they are
+// the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
+// 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
+// 1024, bf16 16×4096×4096 181, 170 and 157 with 256, 512 and 1024, f32 64×4096×4096 128, 115 and
+// 95; AVX2 on Zen 3, f32 16×4096×4096 51 with 256 of k and 33 with 592, 64×4096×4096 70 and 55.
+constexpr std::int64_t kFewStrips = 16;
+// Of narrow register tiles, whose processors have small second-level caches, so many are few enough
+// for panels half as deep: B's packed block is not fetched again for many pieces of A then. Zen 3,
+// one thread, 2026-11, operands in rows, the time with 1024 of k over the time with 512: f32
+// 97×2000×2000 1.11 to 1.19, 150×2000×2000 1.05 to 1.23, 250×2000×2000 1.06 to 1.12,
+// 100×4096×4096 1.22 to 1.28, f64 1.23 to 1.30 with 256 and 512; 500×2000×2000 1.00, 1000³ 0.96.
+// Not where that block stays near L2: 256×256×4096 1.01 to 1.05, 192×192×16384 0.97 to 0.99,
+// 128×128×32768 0.96.
+constexpr std::int64_t kSomeStripsOfNarrow = 48;
+
+}  // namespace
+
+std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& tile,
+                                 const GemmShape& facing, const Machine& machine) {
+  const std::int64_t most = panel_bytes_per_row(kernel);
+  if (has_tile_registers(kernel)) {
+    const std::int64_t sums = std::int64_t{4} * tile.block_m * tile.block_n;
+    return sums <= machine.scratchpad_bytes / 2 ? kNearPanelBytes : most;
+  }
+  const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
+  if (strips <= kFewStrips) return most / 4;
+  const double block = static_cast<double>(facing.n) * static_cast<double>(most);
+  const bool is_far = block >= 2 * static_cast<double>(machine.scratchpad_bytes);
+  const bool are_some = is_narrow_tile(kernel.tile.mr) && strips <= kSomeStripsOfNarrow;
+  return is_far && are_some ? most / 2 : most;
+}
+
+int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
+                   std::int64_t bytes) {
+  const std::int64_t most = (bytes + bytes / 4) / kernel.packed_size;
+  const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
+  const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
+  return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);
+}
+
+}  // namespace tessera
