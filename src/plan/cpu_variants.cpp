@@ -247,6 +247,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   }
   if (reads_in_registers() && shape.m <= most_rows_in_registers()) {
     tiles.push_back(in_place(packed, false, splits));
+    if (deals_columns(workers)) tiles.back().block_n = packed.block_n;
     // What is packed would be widened as well.
     if (kernel.widens) return tiles;
   }
@@ -335,6 +336,19 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
   if (widens_at_once && walks_narrow_wide_tiles()) return kMostRowsOfNarrowWideTiles;
   return come_from_memory(bytes, request.machine.cache_bytes) ? kRowsFromMemory
                                                               : kRowsOfOneWideTile;
+}
+
+// Wide tiles come down few columns of all rows anyway, so that workers need not have parts of rows
+// as long as pages where each one's part of B stays in its L2, and is worth sending for. Emerald
+// Rapids, f16, 2026-11, the time with whole rows over the time so, 2, 4, 8 and 16 threads:
+// 1×1000×1000 1.7, 2.7, 2.5, 1.7; 8×1000×1000 1.9, 3.9, 6.1, 5.2; 4×2048×2048 with 16 2.0; of parts
+// beyond L2 with 4 0.59, 4×4096×4096 with 16 0.65; of little B 6×256×256 with 8 0.80, with 16 0.65.
+bool CpuVariants::deals_columns(int workers) const {
+  const Machine& machine = request.machine;
+  const double part = bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
+  return kernel.widens && workers > 1 && walks_wide_tiles() &&
+         part >= static_cast<double>(machine.l1_bytes) &&
+         2 * part <= static_cast<double>(machine.scratchpad_bytes);
 }
 
 bool CpuVariants::is_one_product() const {

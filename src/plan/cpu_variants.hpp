@@ -41,6 +41,7 @@ struct CpuVariants {
   bool goes_along_rows_here(const TileConfig& packed) const;
   bool reads_in_registers() const;
   std::int64_t most_rows_in_registers() const;
+  bool deals_columns(int workers) const;
   TileConfig in_passing(TileConfig tile) const;
   bool may_read_whole_rows() const;
   bool b_stays() const;

@@ -37,14 +37,12 @@ TEST(Widening, Bf16IsWidenedWhereF32IsFasterAndThatPays) {
     ASSERT_NE(narrow, plan.others.end());
     EXPECT_NE(narrow->rejection.find("comes after cpu_avx512_bf16"), std::string::npos);
   }
-  for (const GemmShape& few : {GemmShape{4, 1000, 1000}, {16, 16, 16}}) {
-    const Plan plan = bf16_plan(machine, few, options);
-    EXPECT_EQ(plan.kernel, kOwnBf16);
-    EXPECT_NE(plan.reason.find("bf16 is multiplied as it is"), std::string::npos) << plan.reason;
-    const auto widened = std::ranges::find(plan.others, kWidenedBf16, &Candidate::kernel);
-    ASSERT_NE(widened, plan.others.end());
-    EXPECT_GT(widened->cost.value().seconds, plan.cost.seconds);
-  }
+  const Plan small = bf16_plan(machine, {16, 16, 16}, options);
+  EXPECT_EQ(small.kernel, kOwnBf16);
+  EXPECT_NE(small.reason.find("bf16 is multiplied as it is"), std::string::npos) << small.reason;
+  const auto widened = std::ranges::find(small.others, kWidenedBf16, &Candidate::kernel);
+  ASSERT_NE(widened, small.others.end());
+  EXPECT_GT(widened->cost.value().seconds, small.cost.seconds);
   // A kernel that the caller names is not argued about.
   options.kernel = kOwnBf16;
   const Plan named = bf16_plan(machine, {1000, 1000, 1000}, options);
