@@ -52,10 +52,7 @@ std::string run_one(const CudaBenchOptions& options, const GemmTypes& types,
   benchmark_options.peer_library = options.cublaslt_path;
   benchmark_options.plan = plan;
   bench::CudaBenchmark benchmark(benchmark_options);
-  if (!options.json) {
-    std::printf("%s against %s\n%s\n", benchmark.machine().name.c_str(),
-                benchmark.peer_name().c_str(), bench::cuda_heading().c_str());
-  }
+  if (!options.json) std::printf("%s\n", bench::cuda_heading(benchmark).c_str());
   std::vector<bench::CudaCaseResult> results;
   for (const bench::Case& what : options.cases) {
     throw_if_interrupted();

@@ -98,8 +98,8 @@ double regret_of(const CudaCaseResult& result);
 
 CudaSummary summarize(const std::vector<CudaCaseResult>& results);
 
-// One line for people, and the heading above such lines.
-std::string cuda_heading();
+// One line for people; above such lines the machine, the peer if any, and what is in them.
+std::string cuda_heading(const CudaBenchmark& benchmark);
 std::string to_line(const CudaCaseResult& result);
 std::string to_text(const CudaSummary& summary);
 

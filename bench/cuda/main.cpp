@@ -74,8 +74,7 @@ void measure(Options& options) {
   resolve(options);
   const std::vector<bench::Case> cases = cases_of(options);
   bench::CudaBenchmark benchmark(options.benchmark);
-  std::printf("%s against %s\n%s\n", benchmark.machine().name.c_str(),
-              benchmark.peer_name().c_str(), bench::cuda_heading().c_str());
+  std::printf("%s\n", bench::cuda_heading(benchmark).c_str());
   std::vector<bench::CudaCaseResult> results;
   for (const bench::Case& what : cases) {
     results.push_back(benchmark.measure(what));

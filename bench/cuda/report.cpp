@@ -83,8 +83,10 @@ std::string format(const char* pattern, Values... values) {
 
 }  // namespace
 
-std::string cuda_heading() {
-  return format("%-22s %10s %8s %8s %8s %7s  %s", "product", "time", "TFLOP/s", "÷first", "÷best",
+std::string cuda_heading(const CudaBenchmark& benchmark) {
+  const std::string peer = benchmark.peer_name();
+  return benchmark.machine().name + (peer.empty() ? "" : " against " + peer) + "\n" +
+         format("%-22s %10s %8s %8s %8s %7s  %s", "product", "time", "TFLOP/s", "÷first", "÷best",
                 "model", "plan");
 }
 
@@ -109,17 +111,21 @@ std::string to_line(const CudaCaseResult& result) {
 }
 
 std::string to_text(const CudaSummary& summary) {
-  return format(
-      "%d products; cuBLASLt's first choice ÷ ours %.3f (geometric mean), its best ÷ ours %.3f; "
-      "worst "
-      "%.3f at %s; cost model off by %.0f %% (median); regret %.1f %% (median %.1f, "
-      "worst %.0f %%); planning %.1f µs, run "
-      "returns "
-      "after %.1f µs, gemm with a cached plan after %.1f µs",
-      summary.cases, summary.over_first, summary.over_best, summary.worst,
-      summary.worst_case.c_str(), 100 * summary.cost_error, 100 * summary.regret,
-      100 * summary.median_regret, 100 * summary.worst_regret, 1e6 * summary.planning_seconds,
-      1e6 * summary.run_seconds, 1e6 * summary.gemm_seconds);
+  const bool has_peer = !summary.worst_case.empty();
+  const std::string compared =
+      has_peer
+          ? format(
+                "cuBLASLt's first choice ÷ ours %.3f (geometric mean), its best ÷ ours "
+                "%.3f; worst %.3f at %s; ",
+                summary.over_first, summary.over_best, summary.worst, summary.worst_case.c_str())
+          : "";
+  return format("%d products; ", summary.cases) + compared +
+         format(
+             "cost model off by %.0f %% (median); regret %.1f %% (median %.1f, worst %.0f %%); "
+             "planning %.1f µs, run returns after %.1f µs, gemm with a cached plan after %.1f µs",
+             100 * summary.cost_error, 100 * summary.regret, 100 * summary.median_regret,
+             100 * summary.worst_regret, 1e6 * summary.planning_seconds, 1e6 * summary.run_seconds,
+             1e6 * summary.gemm_seconds);
 }
 
 std::string cuda_report_json(const CudaBenchmark& benchmark, const CudaBenchmarkOptions& options,
