@@ -220,7 +220,8 @@ TEST_P(Kernels, BitsDoNotDependOnWideTiles) {
   std::vector<unsigned char> source(1 << 18);
   for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
   for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(code.wide_rows, 19); ++rows) {
-    for (std::int64_t cols = 1; cols <= 18 * lanes; cols += cols < 9 * lanes ? lanes / 2 : 67) {
+    const std::int64_t least = code.widens ? least_columns_in_registers(code.mr, code.nr) : 1;
+    for (std::int64_t cols = least; cols <= 18 * lanes; cols += cols < 9 * lanes ? lanes / 2 : 67) {
       for (const std::int64_t depth : {1, 5, 40}) {
         std::vector<unsigned char> found[3];
         // By register tiles, by wide ones, and by these along C's rows.

@@ -71,9 +71,11 @@ struct TransposeRows {
     if constexpr (Width == 6) {
       if (width == Width) return widen_six(row, to);
     }
-    if (i > 0 && i < Width) {
-      store(to + i, (__m256i)load_few_widened(row + i, width - i));
-      i += kUnits;
+    if constexpr (Width > kUnits) {
+      if (i > 0 && i < Width) {
+        store(to + i, (__m256i)load_few_widened(row + i, width - i));
+        i += kUnits;
+      }
     }
     for (; i < width; ++i) to[i] = bits_of(Convert<Source>::widen(row[i]));
     for (; i < Width; ++i) to[i] = 0;
