@@ -341,13 +341,14 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
 // Wide tiles come down few columns of all rows anyway, so that workers need not have parts of rows
 // as long as pages where each one's part of B stays in its L2, and is worth sending for. Emerald
 // Rapids, f16, 2026-11, the time with whole rows over the time so, 2, 4, 8 and 16 threads:
-// 1×1000×1000 1.7, 2.7, 2.5, 1.7; 8×1000×1000 1.9, 3.9, 6.1, 5.2; 4×2048×2048 with 16 2.0; of parts
-// beyond L2 with 4 0.59, 4×4096×4096 with 16 0.65; of little B 6×256×256 with 8 0.80, with 16 0.65.
+// 1×1000×1000 2.2, 3.0, 2.3, 1.6; 8×1000×1000 2.7, 4.7, 4.9, 10; 4×2048×2048 with 8 1.7, with 16
+// 2.2; of parts beyond L2 with 4 0.59, 4×4096×4096 with 16 0.65; of little B 6×256×256 0.76 to
+// 0.88.
 bool CpuVariants::deals_columns(int workers) const {
   const Machine& machine = request.machine;
   const double part = bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
   return kernel.widens && workers > 1 && walks_wide_tiles() &&
-         part >= static_cast<double>(machine.l1_bytes) &&
+         part >= 2 * static_cast<double>(machine.l1_bytes) &&
          2 * part <= static_cast<double>(machine.scratchpad_bytes);
 }
 
