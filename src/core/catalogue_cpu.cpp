@@ -36,8 +36,8 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           // 100×2000×2000 1.13, 24×1000×1000 0.95, 1500³ 0.98.
           .packed_size = widens ? size_of(f32) : size_of(a),
           .reads_in_place = is_float,
-          // Tile registers and portable code convert while they pack.
           .interleaves = has_groups,
+          // Tile registers and portable code convert while they pack.
           .widens = has_vectors && !is_float,
           // Groups of k that the instruction takes lie together along k; others are widened.
           .multiplies_dots = has_groups || has_vectors};

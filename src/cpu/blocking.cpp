@@ -173,10 +173,9 @@ int enough_rows_ahead(std::int64_t rows, int strip) {
 // 128×128 1.47, 1.43, 1.29, 1.06, 1.07, 0.98; 330×698 1.08, 1.39, 1.78, 1.89, 2.10, 1.59.
 constexpr std::int64_t kRowsOfWideTilesNear = 3;
 
-std::int64_t most_wide_rows(const Plan& plan, const Product& product) {
+// Beside so many bytes of B.
+std::int64_t most_wide_rows(const Product& product, std::int64_t bytes, std::int64_t l2) {
   const KernelCode& code = *product.code;
-  const std::int64_t bytes = bytes_of_b(product);
-  const std::int64_t l2 = second_level_cache(plan);
   if (!is_narrow_tile(code.mr)) return most_rows_of_wide_tiles(bytes <= l2);
   const bool suits = suits_narrow_wide_tiles(product.depth(), static_cast<double>(bytes), l2);
   return suits ? code.wide_rows : kRowsOfOneWideTile;
@@ -186,10 +185,11 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   const std::int64_t rows = product.block_rows();
   const KernelCode& code = *product.code;
   const std::int64_t bytes = bytes_of_b(product);
-  const bool stays = bytes <= second_level_cache(plan);
+  const std::int64_t l2 = second_level_cache(plan);
+  const bool stays = bytes <= l2;
   const bool is_one_tile = rows <= kRowsOfOneWideTile;
   const bool is_narrow = is_narrow_tile(code.mr);
-  if (code.wide_rows == 0 || rows > most_wide_rows(plan, product)) return 0;
+  if (code.wide_rows == 0 || rows > most_wide_rows(product, bytes, l2)) return 0;
   const bool are_narrow_tiles = is_narrow && !is_one_tile;
   if (has_two_units() && !are_narrow_tiles && !(stays && is_one_tile)) return 0;
   if (bytes <= plan.machine.l1_bytes) {

@@ -86,6 +86,11 @@ std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
 // Products up to 64³ are one tile and one pass over k.
 constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
 
+// Elements of 16 bits, which are multiplied as f32.
+bool widens_halves(const KernelEntry& kernel) {
+  return kernel.widens && size_of(kernel.b) == 2;
+}
+
 // Of a matrix of any size.
 double bytes_of(std::int64_t rows, std::int64_t cols, ElementType type) {
   return static_cast<double>(rows) * static_cast<double>(cols) * size_of(type);
@@ -325,7 +330,7 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
   constexpr std::int64_t kRowsFromMemory = 16;
   constexpr std::int64_t kRowsFromL2 = 24;
   const int mr = kernel.tile.mr;
-  if (!kernel.widens || size_of(kernel.b) == 1) return mr;
+  if (!widens_halves(kernel)) return mr;
   const double bytes = bytes_of(product.shape.k, product.shape.n, kernel.b);
   if (!is_narrow_tile(mr)) {
     const bool is_near = 2 * bytes <= static_cast<double>(request.machine.scratchpad_bytes);
@@ -414,8 +419,7 @@ bool CpuVariants::walks_wide_tiles() const {
   const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
   const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
                                                    : !collide && !is_far && !may_read_whole_rows();
-  const bool widens_halves = kernel.widens && size_of(kernel.b) == 2;
-  return (kernel.reads_in_place || widens_halves) &&
+  return (kernel.reads_in_place || widens_halves(kernel)) &&
          shape.m <= most_rows_of_wide_tiles(b_stays()) && suits;
 }
 

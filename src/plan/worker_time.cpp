@@ -122,7 +122,7 @@ struct Block {
   bool a_in_place = false;
   bool b_in_place = false;
   bool b_crosses_lines = false;  // its rows start off cache lines
-  bool b_lies_along_k = false;
+  bool is_dots = false;          // B in place along k
   bool a_lies_along_k = false;
   int a_size = 0;
   int b_size = 0;
@@ -154,7 +154,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
   block.b_crosses_lines = faced.b_rows_are_dense && b_layout.alignment < kCacheLine;
   block.a_lies_along_k = faced.a_lies_along_k;
-  block.b_lies_along_k = faced.b_lies_along_k && !faced.b_rows_are_dense;
+  block.is_dots = facing.b_in_place && faced.b_lies_along_k && !faced.b_rows_are_dense;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   return block;
@@ -183,8 +183,8 @@ double share_beyond_l2(const Machine& machine, double footprint) {
 // products do neither.
 double reading_in_place(const Block& block, const Machine& machine, const TileConfig& tile,
                         const KernelEntry* kernel, double footprint) {
-  const bool interleaves = kernel != nullptr && kernel->interleaves && !block.b_lies_along_k;
-  const bool widens = kernel != nullptr && kernel->widens && !block.b_lies_along_k;
+  const bool interleaves = kernel != nullptr && kernel->interleaves && !block.is_dots;
+  const bool widens = kernel != nullptr && kernel->widens && !block.is_dots;
   const int mr = std::max(tile.mr, 1);
   const double bytes = block.depth * block.cols * block.b_size;
   const double strips = std::ceil(block.rows / mr);
@@ -456,8 +456,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
       kernel != nullptr && (kernel->reads_in_place || (interleaves && !block.b_in_place));
-  const bool is_dots = block.b_in_place && block.b_lies_along_k;
-  const bool widens = kernel != nullptr && kernel->packed_size > block.a_size && !is_dots;
+  const bool widens = kernel != nullptr && kernel->packed_size > block.a_size && !block.is_dots;
   time.packing = widens ? widening(block, machine, *kernel, footprint)
                         : packing(block, machine, footprint, copies_a);
   if (passes) {
