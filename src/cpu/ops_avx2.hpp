@@ -293,6 +293,11 @@ struct OpsF32 : OpsBase<AccumulateF32> {
     asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
     return sum;
   }
+  static Vec multiply_add_from(Vec sum, __m256 a, const B* from) {
+    const auto& b = *reinterpret_cast<const __m256_u*>(from);
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "m"(b));
+    return sum;
+  }
 };
 
 struct OpsF64 : OpsBase<AccumulateF64> {
@@ -307,6 +312,11 @@ struct OpsF64 : OpsBase<AccumulateF64> {
   static __m256d broadcast(const A* from) { return _mm256_set1_pd(*from); }
   static Vec multiply_add(Vec sum, __m256d a, BVec b) {
     asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return sum;
+  }
+  static Vec multiply_add_from(Vec sum, __m256d a, const B* from) {
+    const auto& b = *reinterpret_cast<const __m256d_u*>(from);
+    asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "m"(b));
     return sum;
   }
 };

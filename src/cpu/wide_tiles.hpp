@@ -110,7 +110,13 @@ void wide_tile(const WideTask<Ops>& task) {
       for (int v = 0; v < Vectors; v += kVectorsOfLine) {
         __builtin_prefetch(b + v * kLanes + ahead);
       }
-      if constexpr (Rows <= Vectors) {
+      if constexpr (Rows == 1 && !Edge) {
+        const auto element = element_of_a(0);
+#pragma GCC unroll 8
+        for (int v = 0; v < Vectors; ++v) {
+          sum[0][v] = multiply_add_alone<Ops>(sum[0][v], element, b + v * kLanes);
+        }
+      } else if constexpr (Rows <= Vectors) {
         decltype(element_of_a(0)) elements[Rows];
 #pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r) elements[r] = element_of_a(r);
