@@ -298,6 +298,36 @@ TEST_P(Kernels, AlongRowsOfALargeC) {
   }
 }
 
+// A few rows of C beside columns of B that are dealt: what a worker has stays in its L2, whatever
+// all of them have, and is walked by wide tiles. The bits are those of packed panels.
+TEST_P(Kernels, DealtColumnsStayWithTheirWorkers) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.wide_rows == 0 || !code.reads_in_place) GTEST_SKIP() << "has no wide tiles of its own";
+  constexpr int kWorkers = 4;
+  constexpr std::int64_t kDepth = 61;
+  const std::int64_t each = 2 * code.nr;
+  for (const std::int64_t m : {1, 5, 8}) {
+    for (const std::int64_t n : {kWorkers * each, kWorkers * each - 3}) {
+      const auto run = [&](bool in_place) {
+        Plan plan = plan_for(kernel(), types_of(kernel()), {m, n, kDepth}, {m, each, kDepth},
+                             {.workers = kWorkers});
+        plan.tile.b_in_place = in_place;
+        plan.machine.scratchpad_bytes = each * kDepth * size_of(kernel().b);
+        plan.machine.l1_bytes = plan.machine.scratchpad_bytes / 2;
+        Product product(plan.problem.types, {m, n, kDepth}, 0, Fill::normal, 77);
+        const Operands operands = product.operands();
+        const cpu::Launch launch{plan, code, {}, {}};
+        const cpu::Blocking blocking = cpu::blocking_of(
+            launch, cpu::product_of(operands, plan.tile, plan.problem.epilogue, code));
+        EXPECT_EQ(blocking.rows_ahead > 0, in_place) << m << "×" << n;
+        EXPECT_EQ(run_and_check(plan, product, 2), "") << m << "×" << n;
+        return product.c.bytes();
+      };
+      ASSERT_EQ(run(true), run(false)) << m << "×" << n;
+    }
+  }
+}
+
 // B packed in passing: every number of rows and vectors that a register tile can have, one row left
 // of a tile, pieces of A, ends of k, an epilogue, C of another type. The bits are those of packed
 // panels.

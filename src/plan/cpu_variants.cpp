@@ -279,7 +279,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     tiles.push_back(tile);
     return tiles;
   }
-  if (splits_rather(packed, workers)) return tiles;
+  if (!deals_columns(workers) && splits_rather(packed, workers)) return tiles;
   if (suits_passing_here(packed)) {
     tiles.push_back(in_passing(packed));
     return tiles;
@@ -296,6 +296,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
     if (b_may && a_may) tiles.push_back(in_place(packed, true, splits));
     if (b_may) tiles.push_back(in_place(packed, false, splits));
+    if (b_may && deals_columns(workers)) tiles.back().block_n = packed.block_n;
     if (a_may) {
       TileConfig tile = packed;
       tile.a_in_place = true;
@@ -344,15 +345,18 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
 }
 
 // Wide tiles come down few columns of all rows anyway, so that workers need not have parts of rows
-// as long as pages where each one's part of B stays in its L2, and is worth sending for. Emerald
-// Rapids, f16, 2026-11, the time with whole rows over the time so, 2, 4, 8 and 16 threads:
+// as long as pages, nor divide k, where each one's part of B stays in its L2, and is worth sending
+// for. Emerald Rapids, 2026-11, the time otherwise over the time so, 2, 4, 8 and 16 threads, f16
 // 1×1000×1000 2.2, 3.0, 2.3, 1.6; 8×1000×1000 2.7, 4.7, 4.9, 10; 4×2048×2048 with 8 1.7, with 16
-// 2.2; of parts beyond L2 with 4 0.59, 4×4096×4096 with 16 0.65; of little B 6×256×256 0.76 to
-// 0.88.
+// 2.2; f32 4×500×1000 2.8, 2.1, 1.7, 2.1; with 4, 8 and 16 1×1000×1000 3.1, 1.5, 1.3; 4×1000×1000
+// 3.2, 3.8, 5.0; 8×1000×1000 2.5, 4.0, 5.8; with 16 4×2000×2000 2.4, 4×1000×4000 1.7; f64
+// 2×500×1000 1.4, 1.04, 1.04; 8×500×1000 1.6, 2.6, 3.5. Of parts beyond L2 f16 with 4 0.59,
+// 4×4096×4096 with 16 0.65; of little B 6×256×256 0.76 to 0.88.
 bool CpuVariants::deals_columns(int workers) const {
   const Machine& machine = request.machine;
   const double part = bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
-  return kernel.widens && workers > 1 && walks_wide_tiles() &&
+  const bool is_one_tile = kernel.reads_in_place && product.shape.m <= kRowsOfOneWideTile;
+  return (kernel.widens || is_one_tile) && workers > 1 && walks_wide_tiles() &&
          part >= 2 * static_cast<double>(machine.l1_bytes) &&
          2 * part <= static_cast<double>(machine.scratchpad_bytes);
 }

@@ -315,6 +315,25 @@ TEST(Planner, OneRowIsSharedByAllCores) {
   EXPECT_TRUE(plan.tile.b_in_place);
 }
 
+// Where each one's part of B stays in its L2 and is worth sending for; in parts of k or of rows
+// elsewhere.
+TEST(Planner, FewRowsDealColumnsThatStayWithTheirWorkers) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto deals = [&](ElementType type, const GemmShape& shape, int workers) {
+    PlanOptions options;
+    options.workers = workers;
+    const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine, options);
+    return plan.schedule.kind == ScheduleKind::data_parallel &&
+           plan.decomposition.tiles == workers && plan.tile.block_k >= shape.k;
+  };
+  for (const ElementType type : {ElementType::f16, ElementType::f32, ElementType::f64}) {
+    EXPECT_TRUE(deals(type, {4, 1000, 1000}, 8)) << name_of(type);
+    EXPECT_TRUE(deals(type, {1, 1000, 1000}, 16)) << name_of(type);
+    EXPECT_FALSE(deals(type, {4, 4096, 4096}, 4)) << name_of(type);
+  }
+  EXPECT_FALSE(deals(ElementType::f32, {4, 1000, 1000}, 2));
+}
+
 TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
   const Machine machine = machine_by_name("zen5");
   Problem problem = dense_problem({8, 3000, 2000});
