@@ -197,6 +197,33 @@ bool CpuVariants::reads_few_columns_in_place(const TileConfig& packed) const {
          (product.a_lies_along_k || a_is_near);
 }
 
+// Nor is an A that meets panels of few columns or is short along k, if the columns are too many to
+// be read in place themselves: register tiles that are narrow anyway read its rows as fast as
+// panels. Zen 3, one thread, 2026-11, the time with A packed over the time with A in place,
+// operands in rows: f32 859×23×178 1.26, 119×27×1071 1.21, 1000×32×300 1.28, 200×40×500 1.22,
+// 98×55×818 1.13, 1000×64×200 1.14, 500×96×200 1.06, 500×128×500 1.08; 2618×30×61 1.31,
+// 32×2511×49 1.13, 1000×1000×64 1.08; 1000×200×300 1.01, 512³ 0.92, 48×2000×2000 0.79; f64
+// 300×24×1000 1.20, 200×40×500 1.11, 300×64×1000 1.06; 500×128×500 0.99, 1000×1000×64 0.96,
+// 200×1000×200 0.86; B transposed alike. A column-major, whose lines a register tile takes parts
+// of: f32 of up to 512 KB 700×25×150 1.19, 2000×31×40 1.30, 200×40×500 1.13, 500×96×200 1.08, but
+// 150×120×800 0.71; of more 60×26×3000 1.07, 400×28×900 0.78; f64 900×56×60 1.07, 150×22×400 0.97,
+// 200×40×500 0.74. Two workers, which may both read all of A: f32 128×128×2000 1.07, 64×64×20000
+// 0.75 to 0.97, 128×128×32768 0.91, f64 128×128×2000 1.08, 96×96×10000 0.92, 64×64×20000 0.85.
+bool CpuVariants::reads_a_beside_panels(const TileConfig& packed, int workers) const {
+  constexpr std::int64_t kFewColumnBytes = 512;
+  constexpr std::int64_t kShortRowBytes = 256;
+  constexpr std::int64_t kMostBytesAcross = 2048;  // along k; beyond, the backend takes other code
+  constexpr double kScratchpadsOfA = 4;
+  if (!is_narrow_tile(packed.mr) || !kernel.reads_in_place) return false;
+  const GemmShape& shape = product.shape;
+  const double bytes = bytes_of(shape.m, shape.k, kernel.a);
+  const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
+  if (workers > 1 && bytes > kScratchpadsOfA * l2) return false;
+  const bool is_few = cols_of(packed) * size_of(kernel.b) <= kFewColumnBytes;
+  if (product.a_lies_along_k) return is_few || shape.k * size_of(kernel.a) <= kShortRowBytes;
+  return is_few && shape.k * size_of(kernel.a) <= kMostBytesAcross && bytes <= l2;
+}
+
 bool CpuVariants::goes_along_rows_here(const TileConfig& packed) const {
   return kernel.reads_in_place && !is_narrow_tile(packed.mr) && product.b_rows_are_dense &&
          goes_along_rows(request.machine.scratchpad_bytes, packed.nr, rows_of(packed),
@@ -278,6 +305,12 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     tile.block_k = choose_block_k(shape.k, kernel, splits, row_bytes);
     tiles.push_back(tile);
     return tiles;
+  }
+  if (reads_a_beside_panels(packed, workers)) {
+    TileConfig tile = packed;
+    tile.a_in_place = true;
+    tiles.push_back(tile);
+    if (shape.m > kMostRowsOfNarrow && !walks_narrow_wide_tiles()) return tiles;
   }
   if (!deals_columns(workers) && splits_rather(packed, workers)) return tiles;
   if (suits_passing_here(packed)) {
