@@ -91,12 +91,26 @@ struct FacedSizes {
   int sum_bytes = 0;
 };
 
-// Whether narrow register tiles come row by row of them the short way, all of B passing by each: a
-// C so large that it is best written once, from end to end.
-inline bool walks_rows(const FacedSizes& sizes, std::int64_t scratchpad_bytes) {
+// Whether C is so large, beside narrow register tiles, that it is best written once, from end to
+// end, all of B passing by each row of them.
+inline bool is_large_c(const FacedSizes& sizes, std::int64_t scratchpad_bytes) {
   constexpr double kScratchpads = 8;
   return is_narrow_tile(sizes.mr) && sizes.rows * sizes.cols * sizes.sum_bytes >
                                          kScratchpads * static_cast<double>(scratchpad_bytes);
+}
+
+// Whether narrow register tiles come row by row of them the short way: so does a smaller C with
+// long rows beside a B that stays in the nearest cache. Zen 3, one thread, f32, 2026-11, the time
+// column by column over the time so: 319×1219×2 1.68, 1024×1024×2 1.88, 490×183×3 1.31,
+// 346×239×4 1.30, 300×300×8 1.05, 51×516×13 1.03; 1228×104×3 0.9, 2821×64×2 0.7, 100×100×20 0.87.
+inline bool walks_rows(const FacedSizes& sizes, std::int64_t scratchpad_bytes) {
+  constexpr double kNearBytes = 16 << 10;
+  constexpr double kLongRowBytes = 512;
+  if (is_large_c(sizes, scratchpad_bytes)) return true;
+  const double row_bytes = sizes.cols * sizes.sum_bytes;
+  return is_narrow_tile(sizes.mr) && row_bytes >= kLongRowBytes &&
+         row_bytes * sizes.rows > 2 * kNearBytes &&
+         sizes.cols * sizes.depth * sizes.element_bytes <= kNearBytes;
 }
 
 // A small product goes the short way (cpu/direct.hpp): one pass over k without more ado, operands
@@ -114,7 +128,7 @@ inline bool suits_short_way(const FacedSizes& sizes, std::int64_t scratchpad_byt
   constexpr double kShortRow = 128;
   const bool is_small = sizes.rows * sizes.cols * sizes.depth <= kSmall;
   if (is_small || !is_narrow_tile(sizes.mr)) return is_small;
-  if (walks_rows(sizes, scratchpad_bytes)) return sizes.depth * sizes.element_bytes <= kShortRow;
+  if (is_large_c(sizes, scratchpad_bytes)) return sizes.depth * sizes.element_bytes <= kShortRow;
   const double bytes = (sizes.rows + sizes.cols) * sizes.depth * sizes.element_bytes;
   return 8 * bytes <= 7 * static_cast<double>(scratchpad_bytes);
 }
