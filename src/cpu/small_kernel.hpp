@@ -39,10 +39,10 @@ struct SmallTask {
   typename Ops::Acc alpha;
   typename Ops::Acc beta;
   int last;  // columns in the last vector
-  // From one register tile of a run to the next.
-  std::int64_t a_next = 0;
-  std::int64_t b_next = 0;
-  std::int64_t sum_next = 0;
+  // From one register tile of a run to the next, of more than one.
+  std::int64_t a_next;
+  std::int64_t b_next;
+  std::int64_t sum_next;
 };
 
 // A broadcast element for a vector of Last's kind, from one for the widest in its tile.
@@ -82,8 +82,7 @@ void small_run(const SmallTask<Ops>& task, std::int64_t count) {
   const std::int64_t sum_stride = task.sum_stride;
   const auto mask = Last::mask(Masked ? task.last : Last::kLanes);
 
-#pragma GCC unroll 1
-  for (; count > 0; --count) {
+  for (;;) {
     typename Ops::Vec sum[Rows][Full + 1];
     typename Last::Vec last_sum[Rows];
 #pragma GCC unroll 8
@@ -147,6 +146,7 @@ void small_run(const SmallTask<Ops>& task, std::int64_t count) {
         Last::store(to + Full * kLanes, last_sum[r]);
       }
     }
+    if (--count == 0) return;
     first_a += task.a_next;
     first_b += task.b_next;
     first_sum += task.sum_next;
@@ -165,9 +165,10 @@ struct SmallTable {
   static constexpr auto kFunctions = all(std::make_index_sequence<MostRows>());
 };
 
-// All rows of one panel of columns, in tiles of nearly as many rows each.
+// All rows of one panel of columns, in tiles of nearly as many rows each. A task is not copied:
+// reading it whole has to wait for the pieces that it was written in.
 template <class Ops, class Last, bool Masked, int Full, int MostRows>
-void small_panel(SmallTask<Ops> task, std::int64_t rows) {
+void small_panel(SmallTask<Ops>& task, std::int64_t rows) {
   using Table = SmallTable<Ops, Last, Masked, Full, MostRows>;
   if (rows <= MostRows) return Table::kFunctions[rows - 1](task, 1);
   // In 32 bits, because dividing takes as long as a tile of 4×4; small products fit.
@@ -175,6 +176,9 @@ void small_panel(SmallTask<Ops> task, std::int64_t rows) {
   const std::uint32_t tiles = (all + MostRows - 1) / MostRows;
   const std::uint32_t each = all / tiles;
   const std::uint32_t longer = all % tiles;
+  const auto* const first_a = task.a;
+  auto* const first_sum = task.sum;
+  task.b_next = 0;
   const auto run = [&](std::int64_t of_each, std::int64_t count) {
     task.a_next = of_each * task.a_row;
     task.sum_next = of_each * task.sum_stride;
@@ -184,6 +188,8 @@ void small_panel(SmallTask<Ops> task, std::int64_t rows) {
   };
   if (longer > 0) run(each + 1, longer);
   run(each, tiles - longer);
+  task.a = first_a;
+  task.sum = first_sum;
 }
 
 // With three vectors a row, 32 registers hold 8 rows; and with 12 rows in place, their addresses no
@@ -218,32 +224,35 @@ class SmallBlock {
     task_.last = static_cast<int>(left) - full_ * kLanes;
   }
 
-  void down_columns() const {
-    SmallTask<Ops> task = task_;
+  void down_columns() {
     for (std::int64_t panel = 0; panel < whole_; ++panel) {
-      small_panel<Ops, Ops, false, 1, kMostRows>(task, rows_);
-      task.b += panel_;
-      task.sum += kWidth;
+      small_panel<Ops, Ops, false, 1, kMostRows>(task_, rows_);
+      task_.b += panel_;
+      task_.sum += kWidth;
     }
-    end(task, rows_);
+    end(rows_);
   }
 
   // A large C is written row by row of register tiles, from end to end.
-  void along_rows() const {
+  void along_rows() {
+    const auto* const first_b = task_.b;
+    auto* sum = task_.sum;
     std::int64_t now = 0;
     for (std::int64_t row = 0; row < rows_; row += now) {
       now = rows_ - row < kMostRows ? rows_ - row : kMostRows;
-      SmallTask<Ops> task = task_;
-      task.a += row * task.a_row;
-      task.sum += row * task.sum_stride;
+      task_.b = first_b;
+      task_.sum = sum;
       if (whole_ > 0) {
-        task.b_next = panel_;
-        task.sum_next = kWidth;
-        SmallTable<Ops, Ops, false, 1, kMostRows>::kFunctions[now - 1](task, whole_);
-        task.b += whole_ * panel_;
-        task.sum += whole_ * kWidth;
+        task_.a_next = 0;
+        task_.b_next = panel_;
+        task_.sum_next = kWidth;
+        SmallTable<Ops, Ops, false, 1, kMostRows>::kFunctions[now - 1](task_, whole_);
+        task_.b += whole_ * panel_;
+        task_.sum += whole_ * kWidth;
       }
-      end(task, now);
+      end(now);
+      task_.a += now * task_.a_row;
+      sum += now * task_.sum_stride;
     }
   }
 
@@ -255,18 +264,18 @@ class SmallBlock {
   static constexpr std::int64_t kWidth = 2 * kLanes;
 
   // The last columns of so many rows.
-  void end(const SmallTask<Ops>& task, std::int64_t rows) const {
+  void end(std::int64_t rows) {
     const auto panel = [&]<class Last, bool Masked, int Full>() {
-      small_panel<Ops, Last, Masked, Full, kMostRows>(task, rows);
+      small_panel<Ops, Last, Masked, Full, kMostRows>(task_, rows);
     };
     if constexpr (kHasHalf) {
-      if (task.last <= Half::kLanes) {
+      if (task_.last <= Half::kLanes) {
         if (full_ == 0) return panel.template operator()<Half, true, 0>();
         if (full_ == 1) return panel.template operator()<Half, true, 1>();
         return panel.template operator()<Half, true, 2>();
       }
     }
-    const bool masked = task.last < kLanes;
+    const bool masked = task_.last < kLanes;
     if (full_ == 0) {
       masked ? panel.template operator()<Ops, true, 0>()
              : panel.template operator()<Ops, false, 0>();
@@ -286,12 +295,8 @@ class SmallBlock {
 // KernelCode::multiply_small. MR: rows that fit the registers with two vectors each.
 template <class Ops, int MR>
 void multiply_small(const BlockTask& task) {
-  const SmallBlock<Ops, MR> block(task);
-  if (task.sums_are_far) {
-    block.along_rows();
-  } else {
-    block.down_columns();
-  }
+  SmallBlock<Ops, MR> block(task);
+  task.sums_are_far ? block.along_rows() : block.down_columns();
 }
 
 }  // namespace
