@@ -46,6 +46,11 @@ inline std::int64_t panel_bytes_per_row(const KernelEntry& kernel) {
   return kernel.packed_size == 1 ? 2048 : 4096;
 }
 
+// Of a matrix of any size.
+inline double bytes_of(std::int64_t rows, std::int64_t cols, ElementType type) {
+  return static_cast<double>(rows) * static_cast<double>(cols) * size_of(type);
+}
+
 // One side of C in `parts` equal blocks, or in more if those were too wide.
 inline int choose_block(std::int64_t size, std::int64_t parts, int multiple,
                         std::int64_t most = kWidestBlock) {

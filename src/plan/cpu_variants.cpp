@@ -7,7 +7,6 @@
 #include "plan/panel_depth.hpp"
 #include "plan/passing.hpp"
 #include "plan/passing_pays.hpp"
-#include "plan/whole_rows.hpp"
 
 namespace tessera {
 namespace {
@@ -19,35 +18,6 @@ namespace {
 // 64 rows 118, 188, 244 and 250 against 52, 166, 291 and 350; i8 148, 335, 241 against 124, 331,
 // 545.
 constexpr std::int64_t kMostStripsInPlace = 16;
-// Narrow register tiles, AVX2's, read B in place as streams for few rows, and packed for more: f32
-// with 8 rows 34 GFLOP/s against 32, with 12 42 against 50 (Zen 3). Packed they are multiplied four
-// steps at a time, so that of what stays in L2 only products that go the short way are read in
-// place.
-constexpr std::int64_t kMostRowsOfNarrow = 8;
-
-// Rows of C that a B in place streams by for (blocking.cpp), and how much of each of its rows comes
-// at a time: at least a page, and no more where the rows of a dense B lie whole pages apart and
-// drive each other out of the nearest caches, but for one row of C and for narrow register tiles,
-// which take long rows. Zen 5, one thread, 2026-11, microseconds with 4, 8 and 16 KB: f32
-// 16×4096×4096 3610, 3810, 3850, 12×4096×4096 2840, 2910, 3140, f64 12×4096×4096 6120, 6470, 8500;
-// rows that keep apart: f32 12×5648×610 413, 400, 394, f64 7×5648×610 714, 674, 632. One row of
-// 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
-constexpr std::int64_t kSomeRows = 16;
-constexpr std::int64_t kPageBytes = 4096;
-// And how deep a k-block with a B in place is.
-constexpr std::int64_t kDepthBytesInPlace = 1024;
-// Whole rows, where as many as come at a time (cpu/blocking.cpp) leave room in L2. Emerald Rapids,
-// one thread, f32, 2026-11, milliseconds by 16 KB and by whole rows: 8×11008×2048 3.93 and 3.69,
-// 4×16384×1024 2.63 and 2.54, 4×5001×3001 2.52 and 2.30, 4×32000×1000 6.26 and 6.87 (in two 6.25);
-// 12×5001×3001 3.78 and 3.65, 12×8192×2048 3.45 and 3.79.
-constexpr std::int64_t kWholeRowBytesOfStreams = 64 << 10;
-constexpr std::int64_t kWholeRowBytes = 24 << 10;
-constexpr std::int64_t kDepthOfWholeRows = 2048;
-// Workers divide k rather than rows of B as long as adding up C's parts takes less than it gains:
-// as many additions for each row of B. Emerald Rapids, f32, n = k = 4096, 2026-11, with rows
-// divided over with k divided, two workers 1.07 with m = 1 and 1.07 with 16, four 1.5 with 4, 1.2
-// with 8 and 0.94 with 16, sixteen 1.0 with 1, 0.87 with 8, 0.8 with 16 (the last two hosts busy).
-constexpr double kAdditionsPerRowCut = 150;
 
 // Rows of C that are multiplied as dot products where B lies along k, and how much of k at a time:
 // deeper, and rows of A leave the nearest cache. Zen 4, n = k = 4096, 2026-11, GFLOP/s against
@@ -81,19 +51,6 @@ std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
   const std::int64_t most = 32 * rows;
   if (size == 2) return rows <= 8 ? most : 48 * rows;
   return std::max(most, std::min<std::int64_t>(64 * rows, 256));
-}
-
-// Products up to 64³ are one tile and one pass over k.
-constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
-
-// Elements of 16 bits, which are multiplied as f32.
-bool widens_halves(const KernelEntry& kernel) {
-  return kernel.widens && size_of(kernel.b) == 2;
-}
-
-// Of a matrix of any size.
-double bytes_of(std::int64_t rows, std::int64_t cols, ElementType type) {
-  return static_cast<double>(rows) * static_cast<double>(cols) * size_of(type);
 }
 
 }  // namespace
@@ -344,183 +301,6 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
       is_narrow_tile(packed.mr) && is_deep ? kMostPackedColumnsOfNarrow : kMostPackedColumns);
   tiles.push_back(tile);
   return tiles;
-}
-
-// Whether B is interleaved or widened where it lies.
-bool CpuVariants::reads_in_registers() const {
-  return (kernel.interleaves || kernel.widens) && product.b_rows_are_dense &&
-         product.shape.n >= least_columns_in_registers(kernel.tile.mr, kernel.tile.nr);
-}
-
-// Beyond a few rows B is interleaved or widened again and again. One thread, 2026-11, the time by
-// packing over the time in place, operands in rows. Zen 3: f16 8×60×1000 1.81, 8×1000×1000 1.74,
-// 10×1000×1000 0.95, 16×1000×1000 0.85, 10×256×256 0.89, 8×4096×4096 2.02, 16×4096×4096 1.23,
-// 24×4096×4096 1.03; bf16 8×1000×1000 1.45, 10×1000×1000 0.87, 16×4096×4096 1.43, 24×4096×4096
-// 0.82; i8 6×60×1000 1.56, 7×256×256 0.91, 8×1000×1000 0.93, 10×4096×4096 0.93. Emerald Rapids: f16
-// 8×256×256 1.74, 16×256×256 1.01, 24×60×1000 1.08, 48×60×1000 0.95, 8×1000×1000 1.20, 10×1000×1000
-// 0.88, 8×4096×4096 1.47, 16×4096×4096 1.04; widened bf16 16×256×256 1.23, 10×1000×1000 1.30,
-// 12×1000×1000 0.93, 8×4096×4096 1.49, 12×4096×4096 0.74.
-std::int64_t CpuVariants::most_rows_in_registers() const {
-  constexpr std::int64_t kRowsFromMemory = 16;
-  constexpr std::int64_t kRowsFromL2 = 24;
-  const int mr = kernel.tile.mr;
-  if (!widens_halves(kernel)) return mr;
-  const double bytes = bytes_of(product.shape.k, product.shape.n, kernel.b);
-  if (!is_narrow_tile(mr)) {
-    const bool is_near = 2 * bytes <= static_cast<double>(request.machine.scratchpad_bytes);
-    return is_near ? kRowsFromL2 : kRowsOfOneWideTile;
-  }
-  // Widening bf16 takes two instructions.
-  const bool widens_at_once = kernel.b == ElementType::f16;
-  if (widens_at_once && walks_narrow_wide_tiles()) return kMostRowsOfNarrowWideTiles;
-  return come_from_memory(bytes, request.machine.cache_bytes) ? kRowsFromMemory
-                                                              : kRowsOfOneWideTile;
-}
-
-// Wide tiles come down few columns of all rows anyway, so that workers need not have parts of rows
-// as long as pages, nor divide k, where each one's part of B stays in its L2, and is worth sending
-// for. Emerald Rapids, 2026-11, the time otherwise over the time so, 2, 4, 8 and 16 threads, f16
-// 1×1000×1000 2.2, 3.0, 2.3, 1.6; 8×1000×1000 2.7, 4.7, 4.9, 10; 4×2048×2048 with 8 1.7, with 16
-// 2.2; f32 4×500×1000 2.8, 2.1, 1.7, 2.1; with 4, 8 and 16 1×1000×1000 3.1, 1.5, 1.3; 4×1000×1000
-// 3.2, 3.8, 5.0; 8×1000×1000 2.5, 4.0, 5.8; with 16 4×2000×2000 2.4, 4×1000×4000 1.7; f64
-// 2×500×1000 1.4, 1.04, 1.04; 8×500×1000 1.6, 2.6, 3.5. Of parts beyond L2 f16 with 4 0.59,
-// 4×4096×4096 with 16 0.65; of little B 6×256×256 0.76 to 0.88.
-bool CpuVariants::deals_columns(int workers) const {
-  const Machine& machine = request.machine;
-  const double part = bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
-  const bool is_one_tile = kernel.reads_in_place && product.shape.m <= kRowsOfOneWideTile;
-  return (kernel.widens || is_one_tile) && workers > 1 && walks_wide_tiles() &&
-         part >= 2 * static_cast<double>(machine.l1_bytes) &&
-         2 * part <= static_cast<double>(machine.scratchpad_bytes);
-}
-
-bool CpuVariants::is_one_product() const {
-  return request.runs.size() == 1 && request.runs.front().count == 1;
-}
-
-bool CpuVariants::may_read_whole_rows() const {
-  return reads_whole_rows(request.machine, kernel.interleaves);
-}
-
-// Dense ones lie whole pages apart.
-bool CpuVariants::rows_of_b_collide() const {
-  return product.shape.n % (kPageBytes / size_of(kernel.b)) == 0;
-}
-
-// In the second-level cache.
-bool CpuVariants::b_stays() const {
-  return bytes_of(product.shape.k, product.shape.n, kernel.b) <=
-         static_cast<double>(request.machine.scratchpad_bytes);
-}
-
-// Whether few rows of C read a large B in place by whole rows. Packing is no match for it then,
-// also where both wait for memory by prediction.
-bool CpuVariants::reads_far_rows() const {
-  const GemmShape& shape = product.shape;
-  const std::int64_t most = is_narrow_tile(kernel.tile.mr) ? kMostRowsOfNarrow : kSomeRows;
-  return shape.m <= most && kernel.reads_in_place && product.b_rows_are_dense &&
-         may_read_whole_rows() && !b_stays();
-}
-
-// Whether workers had better divide k than rows of B (plan/worker_time.cpp has what that costs,
-// which predictions of products that wait for memory leave out).
-bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
-  const GemmShape& shape = product.shape;
-  const double additions = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  return is_one_product() && workers > 1 && reads_far_rows() &&
-         tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2) &&
-         additions * workers * workers <= kAdditionsPerRowCut * static_cast<double>(shape.k) &&
-         shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
-}
-
-// Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.
-int CpuVariants::whole_row_block_k(int splits) const {
-  const std::int64_t each = pieces(product.shape.k, splits);
-  return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kManyStreams);
-}
-
-// Of all the products together.
-double CpuVariants::elements_of_b(const ShapeRun& run) const {
-  const std::int64_t cols = product.is_turned ? run.shape.m : run.shape.n;
-  return static_cast<double>(run.count) * static_cast<double>(cols) *
-         static_cast<double>(run.shape.k);
-}
-
-// As the backend does (cpu/blocking.cpp) with rows as far apart as they are long: from memory those
-// that lie whole pages apart come otherwise, and less deep.
-bool CpuVariants::walks_wide_tiles() const {
-  const GemmShape& shape = product.shape;
-  double elements = 0;
-  for (const ShapeRun& run : request.runs) elements += elements_of_b(run);
-  const bool collide = rows_of_b_collide();
-  const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
-  const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
-                                                   : !collide && !is_far && !may_read_whole_rows();
-  return (kernel.reads_in_place || widens_halves(kernel)) &&
-         shape.m <= most_rows_of_wide_tiles(b_stays()) && suits;
-}
-
-// More rows than one such tile has.
-bool CpuVariants::walks_narrow_wide_tiles() const {
-  const GemmShape& shape = product.shape;
-  return is_narrow_tile(kernel.tile.mr) && shape.m <= kMostRowsOfNarrowWideTiles &&
-         suits_narrow_wide_tiles(shape.k, bytes_of(shape.k, shape.n, kernel.b),
-                                 request.machine.scratchpad_bytes) &&
-         walks_wide_tiles();
-}
-
-std::int64_t CpuVariants::widest_block() const {
-  const std::int64_t rows = product.shape.m;
-  if (rows >= kLeastRowsOfPassing || !may_read_whole_rows()) {
-    return kWidestBlock;
-  }
-  const std::int64_t bytes = rows <= kRowsOfManyStreams ? kWholeRowBytesOfStreams : kWholeRowBytes;
-  return bytes / size_of(kernel.b);
-}
-
-// B in place, and A with it or not.
-TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const {
-  const GemmShape& shape = product.shape;
-  tile.a_in_place = a_too;
-  tile.b_in_place = true;
-  // In one pass over k, by the short way. Zen 5, f32, 2026-11, in blocks over in one pass: 8×8×500
-  // 2.4, 8×16×500 2.7, 8×32×500 1.4, 5×6×1237 2.1, 2×8×2000 1.3.
-  if (multiply_adds(shape) <= kSmallProduct) {
-    if (a_too) tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
-    return tile;
-  }
-  // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block,
-  // and 7.5 in two (Zen 5, 2026-11).
-  const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
-  const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
-  // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
-  const bool is_one_piece = leave_room(static_cast<double>(most * shape.n * size_of(kernel.b)),
-                                       request.machine.scratchpad_bytes);
-  const bool is_long = may_read_whole_rows() && !is_one_block && !is_one_piece;
-  const std::int64_t page = kPageBytes / size_of(kernel.b);
-  if (is_long || walks_wide_tiles()) {
-    tile.block_k = whole_row_block_k(splits);
-  } else if (!is_one_block) {
-    tile.block_k = std::min(tile.block_k, most);
-  }
-  const bool keeps_short = rows_of_b_collide() && !is_for_single_rows() &&
-                           !is_narrow_tile(tile.mr) && !may_read_whole_rows();
-  if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
-    tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
-  }
-  return tile;
-}
-
-bool CpuVariants::is_for_single_rows() const {
-  double single = 0;
-  double all = 0;
-  for (const ShapeRun& run : request.runs) {
-    const std::int64_t rows = product.is_turned ? run.shape.n : run.shape.m;
-    const double b = rows > 0 ? elements_of_b(run) : 0;
-    all += b;
-    single += rows == 1 ? b : 0;
-  }
-  return single > 0 && 2 * single >= all;
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // CPU tiles: the catalogue gives the register tile; the blocks around it are chosen here, so that
 // each worker has one tile or a few equal ones, packing is shared by many rows and columns, and a
-// k-block of A and B fits its cache. What is read in place instead: cpu_variants.cpp.
+// k-block of A and B fits its cache. What is read in place instead: cpu_variants.cpp and
+// cpu_in_place.cpp.
 #include <algorithm>
 #include <array>
 #include <cmath>
