@@ -168,17 +168,18 @@ bool CpuVariants::reads_few_columns_in_place(const TileConfig& packed) const {
 // 0.75 to 0.97, 128×128×32768 0.91, f64 128×128×2000 1.08, 96×96×10000 0.92, 64×64×20000 0.85.
 bool CpuVariants::reads_a_beside_panels(const TileConfig& packed, int workers) const {
   constexpr std::int64_t kFewColumnBytes = 512;
-  constexpr std::int64_t kShortRowBytes = 256;
-  constexpr std::int64_t kMostBytesAcross = 2048;  // along k; beyond, the backend takes other code
+  constexpr double kShortRowBytes = 256;
+  constexpr double kMostBytesAcross = 2048;  // along k; beyond, the backend takes other code
   constexpr double kScratchpadsOfA = 4;
   if (!is_narrow_tile(packed.mr) || !kernel.reads_in_place) return false;
   const GemmShape& shape = product.shape;
+  const double row_bytes = bytes_of(1, shape.k, kernel.a);
   const double bytes = bytes_of(shape.m, shape.k, kernel.a);
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
   if (workers > 1 && bytes > kScratchpadsOfA * l2) return false;
   const bool is_few = cols_of(packed) * size_of(kernel.b) <= kFewColumnBytes;
-  if (product.a_lies_along_k) return is_few || shape.k * size_of(kernel.a) <= kShortRowBytes;
-  return is_few && shape.k * size_of(kernel.a) <= kMostBytesAcross && bytes <= l2;
+  if (product.a_lies_along_k) return is_few || row_bytes <= kShortRowBytes;
+  return is_few && row_bytes <= kMostBytesAcross && bytes <= l2;
 }
 
 bool CpuVariants::goes_along_rows_here(const TileConfig& packed) const {
