@@ -294,8 +294,9 @@ struct OpsF32 : OpsBase<AccumulateF32> {
     return sum;
   }
   static Vec multiply_add_from(Vec sum, __m256 a, const B* from) {
-    const auto& b = *reinterpret_cast<const __m256_u*>(from);
-    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "m"(b));
+    asm("vfmadd231ps %2, %1, %0"
+        : "+x"(sum)
+        : "x"(a), "m"(*reinterpret_cast<const __m256_u*>(from)));
     return sum;
   }
 };
@@ -315,8 +316,9 @@ struct OpsF64 : OpsBase<AccumulateF64> {
     return sum;
   }
   static Vec multiply_add_from(Vec sum, __m256d a, const B* from) {
-    const auto& b = *reinterpret_cast<const __m256d_u*>(from);
-    asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "m"(b));
+    asm("vfmadd231pd %2, %1, %0"
+        : "+x"(sum)
+        : "x"(a), "m"(*reinterpret_cast<const __m256d_u*>(from)));
     return sum;
   }
 };
