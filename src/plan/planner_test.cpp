@@ -334,6 +334,18 @@ TEST(Planner, FewRowsDealColumnsThatStayWithTheirWorkers) {
   EXPECT_FALSE(deals(ElementType::f32, {4, 1000, 1000}, 2));
 }
 
+// Reading B is work, where no L2 holds it; a single row of C leaves little other.
+TEST(Planner, ReadingALargeOperandIsWorthWakingFor) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto workers = [&](ElementType type, const GemmShape& shape) {
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine).schedule.workers;
+  };
+  EXPECT_GE(workers(ElementType::f32, {1, 1000, 1000}), 16);
+  EXPECT_GE(workers(ElementType::f64, {1, 700, 700}), 8);
+  EXPECT_GE(workers(ElementType::f32, {1000, 1, 1000}), 16);
+  EXPECT_EQ(workers(ElementType::f32, {1, 300, 300}), 1);
+}
+
 TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
   const Machine machine = machine_by_name("zen5");
   Problem problem = dense_problem({8, 3000, 2000});
