@@ -125,7 +125,7 @@ bool CpuVariants::reads_far_rows() const {
 bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
   const GemmShape& shape = product.shape;
   const double additions = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  return is_one_product() && workers > 1 && reads_far_rows() &&
+  return is_one_product() && workers > 1 && reads_far_rows() && !deals_columns(workers) &&
          tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2) &&
          additions * workers * workers <= kAdditionsPerRowCut * static_cast<double>(shape.k) &&
          shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
@@ -206,6 +206,13 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
   if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
     tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
   }
+  return tile;
+}
+
+// B alone in place, its columns as they were dealt where workers keep theirs.
+TileConfig CpuVariants::b_in_place(const TileConfig& packed, int workers, int splits) const {
+  TileConfig tile = in_place(packed, false, splits);
+  if (deals_columns(workers)) tile.block_n = packed.block_n;
   return tile;
 }
 

@@ -236,8 +236,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     if (shape.n <= packed.nr) return tiles;
   }
   if (reads_in_registers() && shape.m <= most_rows_in_registers()) {
-    tiles.push_back(in_place(packed, false, splits));
-    if (deals_columns(workers)) tiles.back().block_n = packed.block_n;
+    tiles.push_back(b_in_place(packed, workers, splits));
     // What is packed would be widened as well.
     if (kernel.widens) return tiles;
   }
@@ -270,7 +269,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     tiles.push_back(tile);
     if (shape.m > kMostRowsOfNarrow && !walks_narrow_wide_tiles()) return tiles;
   }
-  if (!deals_columns(workers) && splits_rather(packed, workers)) return tiles;
+  if (splits_rather(packed, workers)) return tiles;
   if (suits_passing_here(packed)) {
     tiles.push_back(in_passing(packed));
     return tiles;
@@ -286,8 +285,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
                                       : shape.m <= kMostStripsInPlace * packed.mr;
     const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
     if (b_may && a_may) tiles.push_back(in_place(packed, true, splits));
-    if (b_may) tiles.push_back(in_place(packed, false, splits));
-    if (b_may && deals_columns(workers)) tiles.back().block_n = packed.block_n;
+    if (b_may) tiles.push_back(b_in_place(packed, workers, splits));
     if (a_may) {
       TileConfig tile = packed;
       tile.a_in_place = true;

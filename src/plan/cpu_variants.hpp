@@ -62,6 +62,7 @@ struct CpuVariants {
   bool splits_rather(const TileConfig& tile, int workers) const;
   int whole_row_block_k(int splits) const;
   TileConfig in_place(TileConfig tile, bool a_too, int splits) const;
+  TileConfig b_in_place(const TileConfig& packed, int workers, int splits) const;
 };
 
 }  // namespace tessera
