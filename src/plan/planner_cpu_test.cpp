@@ -1,0 +1,113 @@
+// The planner on CPUs: which workers a product is worth, what is read in place, which kernel fits.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tessera/plan.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(Planner, SmallProductsRunOnOneWorkerInPlace) {
+  const Plan plan = make_plan(dense_problem({48, 48, 48}), machine_by_name("zen5"));
+  EXPECT_EQ(plan.schedule.workers, 1);
+  EXPECT_EQ(plan.decomposition.tiles, 1);
+  EXPECT_TRUE(plan.tile.a_in_place && plan.tile.b_in_place);
+}
+
+TEST(Planner, TileRegistersGetWhatFillsThem) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto kernel_of = [&](const GemmShape& shape, const PlanOptions& options) {
+    return make_plan(dense_problem(shape, gemm_types_for(ElementType::bf16)), machine, options)
+        .kernel;
+  };
+  EXPECT_EQ(kernel_of({64, 64, 64}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({4, 4096, 4096}, {}), "cpu_amx_bf16");
+  // Bits that must not depend on the number of rows come from one kernel.
+  PlanOptions invariant;
+  invariant.batch_invariant = true;
+  PlanOptions named;
+  named.kernel = "cpu_amx_bf16";
+  for (const GemmShape& small : {GemmShape{1, 4096, 4096}, {4096, 2, 4096}, {512, 512, 16}}) {
+    EXPECT_EQ(kernel_of(small, {}), "cpu_avx512bf16_bf16");
+    EXPECT_EQ(kernel_of(small, invariant), "cpu_amx_bf16");
+    EXPECT_EQ(kernel_of(small, named), "cpu_amx_bf16");
+  }
+}
+
+TEST(Planner, OneRowIsSharedByAllCores) {
+  const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
+  EXPECT_EQ(plan.schedule.workers, 8);
+  EXPECT_TRUE(plan.tile.b_in_place);
+}
+
+// Where each one's part of B stays in its L2 and is worth sending for; in parts of k or of rows
+// elsewhere.
+TEST(Planner, FewRowsDealColumnsThatStayWithTheirWorkers) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto deals = [&](ElementType type, const GemmShape& shape, int workers) {
+    PlanOptions options;
+    options.workers = workers;
+    const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine, options);
+    return plan.schedule.kind == ScheduleKind::data_parallel &&
+           plan.decomposition.tiles == workers && plan.tile.block_k >= shape.k;
+  };
+  for (const ElementType type : {ElementType::f16, ElementType::f32, ElementType::f64}) {
+    EXPECT_TRUE(deals(type, {4, 1000, 1000}, 8)) << name_of(type);
+    EXPECT_TRUE(deals(type, {1, 1000, 1000}, 16)) << name_of(type);
+    EXPECT_FALSE(deals(type, {4, 4096, 4096}, 4)) << name_of(type);
+  }
+  EXPECT_FALSE(deals(ElementType::f32, {4, 1000, 1000}, 2));
+}
+
+// Reading B is work, where no L2 holds it; a single row of C leaves little other.
+TEST(Planner, ReadingALargeOperandIsWorthWakingFor) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto workers = [&](ElementType type, const GemmShape& shape) {
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine).schedule.workers;
+  };
+  EXPECT_GE(workers(ElementType::f32, {1, 1000, 1000}), 16);
+  EXPECT_GE(workers(ElementType::f64, {1, 700, 700}), 8);
+  EXPECT_GE(workers(ElementType::f32, {1000, 1, 1000}), 16);
+  EXPECT_EQ(workers(ElementType::f32, {1, 300, 300}), 1);
+}
+
+TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
+  const Machine machine = machine_by_name("zen5");
+  Problem problem = dense_problem({8, 3000, 2000});
+  const Plan rows = make_plan(problem, machine);
+  problem.groups = {{3000, 8, 2000}};
+  std::swap(problem.a, problem.b);
+  for (OperandLayout* layout : {&problem.a, &problem.b, &problem.c}) layout->major = Major::column;
+  const Plan columns = make_plan(problem, machine);
+  EXPECT_EQ(columns.tile.block_m, rows.tile.block_n);
+  EXPECT_EQ(columns.tile.block_n, rows.tile.block_m);
+  EXPECT_TRUE(rows.tile.b_in_place);
+  EXPECT_TRUE(columns.tile.a_in_place);
+  EXPECT_DOUBLE_EQ(columns.cost.seconds, rows.cost.seconds);
+}
+
+// Many register tiles read B, whose rows start on cache lines or do not.
+TEST(Planner, AnUnalignedBIsPackedSooner) {
+  const Machine machine = machine_by_name("zen5");
+  Problem problem =
+      dense_problem({400, 24, 30}, {ElementType::f32, ElementType::f32, ElementType::f32});
+  PlanOptions options;
+  options.workers = 1;
+  problem.b.alignment = 64;
+  EXPECT_TRUE(make_plan(problem, machine, options).tile.b_in_place);
+  problem.b.alignment = 32;
+  EXPECT_FALSE(make_plan(problem, machine, options).tile.b_in_place);
+}
+
+TEST(Planner, GroupsOfSingleRowsReadWholeRowsOfB) {
+  const Machine machine = with_workers(machine_by_name("zen5"), 1);
+  Problem problem = dense_problem({1, 2048, 768});
+  problem.groups.assign(40, {1, 2048, 768});
+  EXPECT_EQ(make_plan(problem, machine).tile.block_n, 2048);
+  problem.groups.assign(40, {3, 2048, 768});
+  EXPECT_EQ(make_plan(problem, machine).tile.block_n, 1024);
+}
+
+}  // namespace
+}  // namespace tessera
