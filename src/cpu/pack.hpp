@@ -8,6 +8,7 @@
 // set, and no linker may fold them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/convert.hpp"
@@ -60,12 +61,20 @@ struct PackUnits {
   static constexpr bool kKeepsBits = sizeof(Packed) == sizeof(Source);
   static constexpr std::uint32_t kFlip = Conversion::kFlip;
 
-  // A unit of elements `stride` apart; `valid` < Group only at the end of k.
+  // A unit of elements `stride` apart; `valid` < Group only at the end of k. Bytes that are stored
+  // one by one and then loaded as a word would wait for each other.
   static Word gather(const Source* from, std::int64_t stride, int valid) {
-    Packed elements[Group] = {};
-    for (int g = 0; g < valid; ++g) elements[g] = Conversion::convert(from[g * stride]);
-    Word word;
-    __builtin_memcpy(&word, elements, sizeof(Word));
+    Word word = {};
+    if constexpr (Group == 1 || sizeof(Word) > 8) {
+      Packed elements[Group] = {};
+      for (int g = 0; g < valid; ++g) elements[g] = Conversion::convert(from[g * stride]);
+      __builtin_memcpy(&word, elements, sizeof(Word));
+    } else {
+      for (int g = 0; g < valid; ++g) {
+        word |= static_cast<Word>(bits_in_unit(Conversion::convert(from[g * stride])))
+                << (8 * sizeof(Packed) * static_cast<unsigned>(g));
+      }
+    }
     return word;
   }
 
@@ -91,18 +100,9 @@ struct PackUnits {
     }
   }
 
-  // The same in arithmetic that loops over neighbouring units vectorise.
+  // The same of a whole group in a loop over neighbouring units, which then are vectorised.
   static Word combine(const Source* from, std::int64_t stride) {
-    if constexpr (Group == 1 || sizeof(Word) > 8) {
-      return gather(from, stride, Group);
-    } else {
-      Word word = 0;
-      for (int g = 0; g < Group; ++g) {
-        word |= static_cast<Word>(bits_in_unit(Conversion::convert(from[g * stride])))
-                << (8 * sizeof(Packed) * static_cast<unsigned>(g));
-      }
-      return word;
-    }
+    return gather(from, stride, Group);
   }
 };
 
@@ -147,25 +147,33 @@ struct Packer {
   // Any strides, and the end of k: element by element, from `group` on.
   static void gather(const Source* from, const PackSource& source, int width, std::int64_t group,
                      std::int64_t groups, Word* panel) {
-    for (; group < groups; ++group) {
-      const std::int64_t remaining = source.depth - group * kGroup;
-      const int valid = remaining >= kGroup ? kGroup
-                        : remaining > 0     ? static_cast<int>(remaining)
-                                            : 0;
-      const Source* column = from + group * kGroup * source.depth_stride;
+    const std::int64_t whole = source.depth / kGroup;
+    const bool is_dense = source.depth_stride == 1;
+    const auto fill = [&](auto unit_at) __attribute__((always_inline)) {
+      const Source* unit = from + group * kGroup * source.depth_stride;
       Word* to = panel + group * Width;
-      const bool is_dense = source.depth_stride == 1;
-      for (int i = 0; i < width; ++i) {
-        const Source* unit = column + i * source.along_stride;
-        if (is_dense && valid == kGroup) {
-          to[i] = Units::load(unit);
-        } else if (is_dense && group > 0 && valid > 0) {
-          to[i] = Units::load_last(unit, valid);
-        } else {
-          to[i] = Units::gather(unit, source.depth_stride, valid);
-        }
-      }
+      for (int i = 0; i < width; ++i, unit += source.along_stride) to[i] = unit_at(unit);
       for (int i = width; i < Width; ++i) to[i] = Word{};
+      ++group;
+    };
+    while (group < whole) {
+      if (is_dense) {
+        fill([](const Source* unit) { return Units::load(unit); });
+      } else {
+        fill([&](const Source* unit) { return Units::gather(unit, source.depth_stride, kGroup); });
+      }
+    }
+    if (const auto valid = static_cast<int>(source.depth % kGroup); group == whole && valid > 0) {
+      if (is_dense && group > 0) {
+        fill([&](const Source* unit) { return Units::load_last(unit, valid); });
+      } else {
+        fill([&](const Source* unit) { return Units::gather(unit, source.depth_stride, valid); });
+      }
+    }
+    // What is behind k, which may be most of a group of groups (tile_registers.hpp).
+    if (group < groups) {
+      const auto bytes = static_cast<std::size_t>((groups - group) * Width) * sizeof(Word);
+      __builtin_memset(static_cast<void*>(panel + group * Width), 0, bytes);
     }
   }
 
