@@ -6,6 +6,7 @@
 
 #include "core/in_place_rule.hpp"
 #include "core/passing_rule.hpp"
+#include "core/tile_registers_rule.hpp"
 #include "cpu/cache_line.hpp"
 #include "cpu/copied_rows.hpp"
 #include "cpu/cpuid.hpp"
@@ -331,6 +332,25 @@ bool writes_far(const Launch& launch, const Product& product, const Blocking& bl
          2 * cols * depth * code.packed_size_b <= l2;
 }
 
+// Of tile registers, `depth` deep.
+bool holds_b_near(const Product& product, std::int64_t depth, std::int64_t l2) {
+  const KernelCode& code = *product.code;
+  return code.rows_together > 0 && !product.b_in_place &&
+         product.block_cols() * depth * code.packed_size_b <= near_b_bytes(l2);
+}
+
+// Lines of C that lie whole pages apart share few sets of the near caches, so that they drive each
+// other out of them and A and B as well. Granite Rapids, one thread, 2026-11, GFLOP/s of tile
+// registers through the caches and past them: bf16 2048³ 1110 and 1270, 4096³ 1080 and 1260, i8
+// 2048³ 2670 and 2770; but i8 1024³, whose C is of 4 MB, 2370 and 2250, bf16 768³, whose lines do
+// not collide, 1190 and 1125.
+bool c_collides(const Product& product, std::int64_t l2) {
+  constexpr std::int64_t kPageBytes = 4096;
+  const std::int64_t size = size_of(product.c.type);
+  return product.c.row_stride * size % kPageBytes == 0 &&
+         product.c.rows * product.c.cols * size > 2 * l2;
+}
+
 // One or two rows of C leave little to do for each element of B, so that streams are faster from
 // where B takes a third of L2. Zen 4, L2 of 1 MB, one thread, 2026-11, microseconds with register
 // tiles and with streams: f32 1×256×256 2.9, 4.2; 300×300 5.1, 5.2; 400×400 9.3, 7.2; 512×512 18.3,
@@ -384,7 +404,9 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.passes = packs_in_passing(launch.plan, product);
   const bool is_alone = product.b_in_place && !blocking.passes;
   const std::int64_t fitting = l2 / (is_alone ? 2 : 4) / (depth * code.packed_size_a);
-  std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : fitting;
+  const std::int64_t together =
+      std::min<std::int64_t>(code.rows_together, l2 / 2 / (depth * code.packed_size_a));
+  std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : std::max(fitting, together);
   if (blocking.passes) wanted = std::min(wanted, rows_that_stay(product.a));
   const std::int64_t rows = product.block_rows();
   const int strip = blocking.passes ? kPassingRows : code.mr;
@@ -400,7 +422,8 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.tile_rows = rows_in_place(product);
   const bool widens_a = product.widens_a();
   blocking.a_in_place = !widens_a && (blocking.tile_rows > 0 || blocking.rows_ahead > 0);
-  if (!blocking.a_in_place && (product.is_dots || widens_a || keeps_rows_of_a(product))) {
+  const bool keeps_rows = keeps_rows_of_a(product) && !code.packs_rows;
+  if (!blocking.a_in_place && (product.is_dots || widens_a || keeps_rows)) {
     blocking.copied_stride = copied_stride(blocking.depth, product.copied_size_a());
   }
   blocking.keeps_b = product.c.rows > blocking.rows;
@@ -427,6 +450,14 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   }
   blocking.steps_together = has_two_units();
   blocking.fetches_near = !has_two_units();
+  if (holds_b_near(product, depth, l2)) {
+    blocking.rows = std::min<std::int64_t>(round_up(rows, strip), code.rows_together);
+    blocking.cols = product.block_cols();
+    blocking.keeps_b = product.c.rows > blocking.rows;
+    blocking.sums_are_far = true;
+    return blocking;
+  }
+  blocking.streams_sums = product.depth() <= blocking.step && c_collides(product, l2);
   blocking.sums_are_far = step.goes_along_rows || writes_far(launch, product, blocking);
   return blocking;
 }

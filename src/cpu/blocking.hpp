@@ -63,12 +63,12 @@ struct Blocking {
   // and 5.06, 512³ 313 and 301.
   bool a_in_place = false;
   int tile_rows = 0;  // BlockTask's
-  // The same. A large C with a short k is little but writing, which is done row by row then, from
-  // end to end, as pages and prefetching like it, and not down one panel's columns after another's.
-  // Zen 5, one thread, 2026-11, milliseconds before and now: f32 3000×3000×32 5.15 and 2.84,
-  // 4096×4096×64 18.1 and 9.8, bf16 10.2 and 5.1, i8 7.1 and 3.6; without fetching f32
-  // 4096×4096×64 14.0. A C of 4 to 9 MB, which stays in the last cache, would gain nothing, and
-  // lose 2 to 5 % to the fetching.
+  // BlockTask's. Tile registers walk strips of A where B's block stays near. Elsewhere a large C
+  // with a short k is little but writing, which is done row by row then, from end to end, as pages
+  // and prefetching like it, and not down one panel's columns after another's. Zen 5, one thread,
+  // 2026-11, milliseconds before and now: f32 3000×3000×32 5.15 and 2.84, 4096×4096×64 18.1
+  // and 9.8, bf16 10.2 and 5.1, i8 7.1 and 3.6; without fetching f32 4096×4096×64 14.0. A C of 4 to
+  // 9 MB, which stays in the last cache, would gain nothing, and lose 2 to 5 % to the fetching.
   bool sums_are_far = false;
   std::int64_t copied_stride = 0;
   // BlockTask's. On Intel's processors, whose cores run two hardware threads: alone on its core a
@@ -79,6 +79,7 @@ struct Blocking {
   // 8×48 121, 14×32 with A in the multiply-adds 124. AMD's were not measured, nor f64.
   bool steps_together = false;
   bool fetches_near = false;  // BlockTask's
+  bool streams_sums = false;  // BlockTask's, of a product's only block of k
 };
 
 Blocking blocking_of(const Launch& launch, const Product& product);

@@ -1,193 +1,84 @@
-// Microkernel for AMX: tile registers of 16 rows by 64 bytes, of which four hold sums of 32×32, two
-// rows of A and two columns of B. A's rows are read where they lie, or packed in units of 64 bytes
-// of k, one row of a tile register each; B is packed as for VNNI, whose layout the tile
-// instructions share.
+// Microkernel for AMX (tile_registers.hpp): blocks of 32×32 of C. A's rows are read where they lie,
+// or packed in units of 64 bytes of k, one row of a tile register each; B is packed as for VNNI,
+// whose layout the tile instructions share.
 //
 // Subnormal bf16 inputs and sums count as zero, as with AVX512-BF16. Products of 8-bit integers are
 // exact modulo 2^32 for either sign, so nothing is offset.
 #include <immintrin.h>
 
-#include <algorithm>
-
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
 #include "cpu/ops_avx512.hpp"
+#include "cpu/pack_strips.hpp"
+#include "cpu/tile_registers.hpp"
 
 namespace tessera::cpu {
 namespace {
-
-constexpr int kTileRows = 16;
-constexpr int kRowBytes = 64;
-constexpr int kTileCols = kRowBytes / 4;  // of sums, and groups of k of B
-static_assert(kTileCols == kTileRows);
-constexpr int kBlock = 2 * kTileRows;  // rows and columns of C in registers
 
 struct TileRow {
   unsigned char bytes[kRowBytes];
 };
 
-// How large the tile registers are: 0 to 3 hold sums (upper left, upper right, lower left, lower
-// right), 4 and 5 the upper and lower rows of A, 6 and 7 the left and right columns of B. Those
-// that a narrow block does not need keep their full size.
-struct alignas(64) TileConfiguration {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {};
-  std::uint8_t rows[16] = {};
-
-  TileConfiguration(int block_rows, int block_cols) {
-    const auto part = [](int size, int half) {
-      return size > half * kTileRows ? std::min(kTileRows, size - half * kTileRows) : kTileRows;
-    };
-    for (int half = 0; half < 2; ++half) {
-      const auto tile_rows = static_cast<std::uint8_t>(part(block_rows, half));
-      const auto bytes = static_cast<std::uint16_t>(4 * part(block_cols, half));
-      rows[2 * half] = rows[2 * half + 1] = rows[4 + half] = tile_rows;
-      row_bytes[half] = row_bytes[2 + half] = row_bytes[6 + half] = bytes;
-      row_bytes[4 + half] = kRowBytes;
-      rows[6 + half] = kTileRows;
-    }
-  }
-};
-
-// Owns the tile registers while blocks are multiplied.
-class Tiles {
- public:
-  Tiles() = default;
-  Tiles(const Tiles&) = delete;
-  Tiles& operator=(const Tiles&) = delete;
-  ~Tiles() { _tile_release(); }
-
-  void fit(int rows, int cols) {
-    if (rows == rows_ && cols == cols_) return;
-    rows_ = rows;
-    cols_ = cols;
-    const TileConfiguration configuration(rows, cols);
-    _tile_loadconfig(&configuration);
-  }
-
- private:
-  int rows_ = 0;
-  int cols_ = 0;
-};
-
-// The tile registers are numbered in the instruction, so each product is written out.
-struct MultiplyBf16 {
-  using Acc = float;
-  static void upper() {
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-  }
-  static void lower() {
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-  }
-};
-struct MultiplyI8I8 {
-  using Acc = std::int32_t;
-  static void upper() {
-    _tile_dpbssd(0, 4, 6);
-    _tile_dpbssd(1, 4, 7);
-  }
-  static void lower() {
-    _tile_dpbssd(2, 5, 6);
-    _tile_dpbssd(3, 5, 7);
-  }
-};
-struct MultiplyU8I8 {
-  using Acc = std::int32_t;
-  static void upper() {
-    _tile_dpbusd(0, 4, 6);
-    _tile_dpbusd(1, 4, 7);
-  }
-  static void lower() {
-    _tile_dpbusd(2, 5, 6);
-    _tile_dpbusd(3, 5, 7);
-  }
-};
-struct MultiplyI8U8 {
-  using Acc = std::int32_t;
-  static void upper() {
-    _tile_dpbsud(0, 4, 6);
-    _tile_dpbsud(1, 4, 7);
-  }
-  static void lower() {
-    _tile_dpbsud(2, 5, 6);
-    _tile_dpbsud(3, 5, 7);
-  }
-};
-
-// Up to 32 rows of A: of a packed panel, or where they lie. In bytes.
-struct Strip {
-  const unsigned char* data = nullptr;
-  std::int64_t pitch = 0;  // from row to row
-  std::int64_t step = 0;   // along k, for 64 bytes of each row
-};
-
-// The sums in the tile registers ← those plus strip times panel of B, over `chunks` of 64 bytes of
-// k. `Halves`: 1 where the strip has 16 rows at most.
-template <class Multiply, int Halves>
-void multiply_strip(Strip a, const unsigned char* b, std::int64_t chunks) {
-  constexpr std::int64_t kChunkB = kTileCols * kBlock * 4;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk, a.data += a.step, b += kChunkB) {
-    _tile_loadd(6, b, kBlock * 4);
-    _tile_loadd(4, a.data, a.pitch);
-    _tile_loadd(7, b + kRowBytes, kBlock * 4);
-    Multiply::upper();
-    if constexpr (Halves == 2) {
-      _tile_loadd(5, a.data + kTileRows * a.pitch, a.pitch);
-      Multiply::lower();
-    }
-  }
-}
-
-// A block of C of up to 32×32, in registers and in memory. Its registers are as large as it is
-// (Tiles::fit).
-template <class Acc>
-struct SumBlock {
-  Acc* at = nullptr;
+// A block of C that is smaller than the tile registers, to packed sums or from them. In elements.
+struct Part {
   std::int64_t stride = 0;
   int rows = 0;
   int cols = 0;
 
-  void zero() const {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-  void load() const {
-    const std::int64_t bytes = stride * 4;
-    _tile_loadd(0, at, bytes);
-    if (cols > kTileCols) _tile_loadd(1, at + kTileCols, bytes);
-    if (rows <= kTileRows) return;
-    _tile_loadd(2, at + kTileRows * stride, bytes);
-    if (cols > kTileCols) _tile_loadd(3, at + kTileRows * stride + kTileCols, bytes);
-  }
-  void store() const {
-    const std::int64_t bytes = stride * 4;
-    _tile_stored(0, at, bytes);
-    if (cols > kTileCols) _tile_stored(1, at + kTileCols, bytes);
-    if (rows <= kTileRows) return;
-    _tile_stored(2, at + kTileRows * stride, bytes);
-    if (cols > kTileCols) _tile_stored(3, at + kTileRows * stride + kTileCols, bytes);
+  __mmask16 mask(int half) const {
+    const int left = some_of(cols - half * kTileCols, kTileCols);
+    return static_cast<__mmask16>((1U << static_cast<unsigned>(left)) - 1);
   }
 };
 
-// sum ← alpha·value + beta·sum
 template <class Acc>
-void scale_into(const BlockTask& task, const SumBlock<Acc>& value, const SumBlock<Acc>& sum) {
-  const Acc alpha = scalar_of<Acc>(task.alpha);
-  const Acc beta = scalar_of<Acc>(task.beta);
-  for (int row = 0; row < sum.rows; ++row) {
-    const Acc* from = value.at + row * value.stride;
-    Acc* to = sum.at + row * sum.stride;
-    for (int col = 0; col < sum.cols; ++col) {
-      const Acc scaled = multiply_add(alpha, from[col], Acc(0));
-      to[col] = task.beta != 0 ? multiply_add(beta, to[col], scaled) : scaled;
+void copy_in(const Acc* sum, const Part& part, Acc* value) {
+  for (int row = 0; row < part.rows; ++row, sum += part.stride, value += kBlock) {
+    for (int half = 0; half < 2; ++half) {
+      const __m512i line = _mm512_maskz_loadu_epi32(part.mask(half), sum + half * kTileCols);
+      _mm512_storeu_si512(value + half * kTileCols, line);
     }
   }
+}
+
+template <class Acc>
+void copy_out(const Acc* value, Acc* sum, const Part& part) {
+  for (int row = 0; row < part.rows; ++row, sum += part.stride, value += kBlock) {
+    for (int half = 0; half < 2; ++half) {
+      const __m512i line = _mm512_loadu_si512(value + half * kTileCols);
+      _mm512_mask_storeu_epi32(sum + half * kTileCols, part.mask(half), line);
+    }
+  }
+}
+
+// sum ← alpha·value + beta·sum
+template <class Acc>
+void scale_into(const BlockTask& task, const Acc* value, Acc* sum, const Part& part) {
+  const Acc alpha = scalar_of<Acc>(task.alpha);
+  const Acc beta = scalar_of<Acc>(task.beta);
+  for (int row = 0; row < part.rows; ++row, value += kBlock, sum += part.stride) {
+    for (int col = 0; col < part.cols; ++col) {
+      const Acc scaled = multiply_add(alpha, value[col], Acc(0));
+      sum[col] = task.beta != 0 ? multiply_add(beta, sum[col], scaled) : scaled;
+    }
+  }
+}
+
+// Whole lines of C, which do not pass through the caches.
+template <class Acc>
+void stream_out(const Acc* value, Acc* sum, const Part& part) {
+  for (int row = 0; row < part.rows; ++row, sum += part.stride, value += kBlock) {
+    for (int half = 0; half < 2; ++half) {
+      const __m512i line = _mm512_loadu_si512(value + half * kTileCols);
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(sum + half * kTileCols), line);
+    }
+  }
+}
+
+bool are_whole_lines(const void* first, std::int64_t pitch) {
+  return (reinterpret_cast<std::uintptr_t>(first) | static_cast<std::uintptr_t>(pitch)) %
+             kRowBytes ==
+         0;
 }
 
 template <class Multiply, class UnitsA, class UnitsB>
@@ -195,6 +86,18 @@ struct CodeAmx {
   using Acc = typename Multiply::Acc;
   static constexpr int kElement = static_cast<int>(sizeof(typename UnitsA::Packed));
   static constexpr int kDepth = kRowBytes / kElement;
+  // A piece of a panel of B stays in the nearest cache (16 of 48 KB) while so many strips of A pass
+  // by from the second, and so do their sums (16 KB), which change places with each other in the
+  // registers.
+  static constexpr std::int64_t kChunksTogether = 8;
+  static constexpr int kStripsTogether = 4;
+  // With so few, writing C is most of the work: one strip of it at a time from end to end. Granite
+  // Rapids, one thread, 2026-11, the time by four strips over the time so, bf16 355×342×29 1.67,
+  // 1000×1000×28 1.59, 507×104×64 1.23, 1000×1000×100 1.16, 2000×2000×64 1.32; i8
+  // 1000×1000×100 1.31, 2000×2000×64 1.34; with more of them bf16 256³ 0.83 to 0.93.
+  static constexpr std::int64_t kFewChunks = 4;
+  // A panel that is no longer is one piece: no sums are kept beside it then.
+  static constexpr std::int64_t kMostChunksAtOnce = 16;
 
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
   static std::int64_t panel_bytes(std::int64_t depth) {
@@ -202,6 +105,7 @@ struct CodeAmx {
   }
 
   static void pack_a(const PackSource& source, void* panels) {
+    if (pack_strips<typename UnitsA::Source>(source, panels, panel_bytes(source.depth))) return;
     Packer<UnitsA, kBlock, TransposeRows>::pack(source, padded(source.depth), panels,
                                                 panel_bytes(source.depth));
   }
@@ -210,58 +114,130 @@ struct CodeAmx {
                                                 panel_bytes(source.depth));
   }
 
-  static Strip strip_of(const BlockOperand& a, std::int64_t row) {
+  static Strip strip_of(const BlockOperand& a, std::int64_t row, std::int64_t chunk) {
     const auto* data = static_cast<const unsigned char*>(a.data);
-    if (!a.in_place) return {data + row / kBlock * a.panel_bytes, kRowBytes, kBlock * kRowBytes};
+    if (!a.in_place) {
+      constexpr std::int64_t kStep = kBlock * kRowBytes;
+      return {data + row / kBlock * a.panel_bytes + chunk * kStep, kRowBytes, kStep};
+    }
     const std::int64_t pitch = a.along_stride * kElement;
-    return {data + row * pitch, pitch, kRowBytes};
+    return {data + row * pitch + chunk * kRowBytes, pitch, kRowBytes};
   }
 
-  // sums ← strip of A times panel of B, plus those sums where it `goes_on`.
-  static void multiply_block(const BlockTask& task, std::int64_t row, const unsigned char* b,
-                             const SumBlock<Acc>& sums, bool goes_on, Tiles& tiles) {
-    tiles.fit(sums.rows, sums.cols);
-    if (goes_on) {
-      sums.load();
-    } else {
-      sums.zero();
-    }
-    const Strip a = strip_of(task.a, row);
+  // Strips of rows, all of `rows` each, from `row` on, times a panel of B.
+  struct Group {
+    std::int64_t row = 0;
+    std::int64_t col = 0;
+    int strips = 0;
+    int rows = 0;
+    int cols = 0;
+  };
+
+  // Their sums while k goes on, packed so that they lie apart in the nearest cache.
+  struct alignas(64) KeptSums {
+    Acc of[kStripsTogether][kBlock * kBlock];
+  };
+
+  static void multiply_group(const BlockTask& task, const Group& group, const unsigned char* b,
+                             KeptSums& kept, TileRegisters& registers) {
     const std::int64_t chunks = padded(task.depth) / kDepth;
-    if (sums.rows > kTileRows) {
-      multiply_strip<Multiply, 2>(a, b, chunks);
-    } else {
-      multiply_strip<Multiply, 1>(a, b, chunks);
+    const bool has_sum = task.sum != nullptr;
+    // Unscaled sums go from memory to the registers and back, scaled ones by way of the kept ones.
+    const bool is_plain =
+        has_sum && chunks > 0 && task.alpha == 1 && (task.beta == 0 || task.beta == 1);
+    const bool goes_on = is_plain && task.beta == 1;
+    const bool streams = task.streams_sums && is_plain && group.cols == kBlock &&
+                         are_whole_lines(task.sum, task.sum_stride * 4);
+    const bool is_direct = is_plain && !streams && registers.hold_just(group.rows, group.cols);
+    const Part part{task.sum_stride, group.rows, group.cols};
+    const auto sum_at = [&](int strip) {
+      return static_cast<Acc*>(task.sum) + (group.row + strip * kBlock) * task.sum_stride +
+             group.col;
+    };
+    const auto place = [&](int strip, bool is_in_memory) -> SumPlace {
+      if (is_in_memory) return {sum_at(strip), task.sum_stride * 4};
+      return {kept.of[strip], kBlock * 4};
+    };
+    if (chunks == 0) __builtin_memset(&kept, 0, sizeof(kept));
+    if (goes_on && !is_direct) {
+      registers.flush();
+      for (int strip = 0; strip < group.strips; ++strip) {
+        copy_in(sum_at(strip), part, kept.of[strip]);
+      }
     }
-    sums.store();
+    const bool is_one_piece = group.strips == 1 || chunks <= kMostChunksAtOnce;
+    const std::int64_t pieces = is_one_piece ? 1 : (chunks + kChunksTogether - 1) / kChunksTogether;
+    const std::int64_t piece = (chunks + pieces - 1) / pieces;
+    for (std::int64_t first = 0; first < chunks; first += piece) {
+      const std::int64_t count = piece < chunks - first ? piece : chunks - first;
+      const bool is_last = first + count == chunks;
+      for (int strip = 0; strip < group.strips; ++strip) {
+        const Strip a = strip_of(task.a, group.row + strip * kBlock, first);
+        SumPlace from;
+        if (first > 0 || goes_on) from = place(strip, first == 0 && is_direct);
+        registers.multiply<Multiply>(a, b + first * kChunkBytesB, count, group.rows, group.cols,
+                                     from, place(strip, is_last && is_direct));
+      }
+    }
+    if (is_direct && task.finish == nullptr) return;
+    registers.flush();
+    for (int strip = 0; strip < group.strips; ++strip) {
+      Acc* const value = kept.of[strip];
+      if (streams) {
+        stream_out(value, sum_at(strip), part);
+      } else if (is_plain && !is_direct) {
+        copy_out(value, sum_at(strip), part);
+      } else if (has_sum && !is_plain) {
+        scale_into(task, value, sum_at(strip), part);
+      }
+      if (task.finish == nullptr) continue;
+      finish_block<Acc>(sub_block(*task.finish, group.row + strip * kBlock, group.col),
+                        has_sum ? sum_at(strip) : value, has_sum ? task.sum_stride : kBlock,
+                        group.rows, group.cols);
+    }
   }
 
   static void multiply(const BlockTask& task) {
-    alignas(64) Acc buffer[kBlock * kBlock];
-    const bool has_sum = task.sum != nullptr;
-    // Unscaled sums go from memory to the tile registers and back, scaled ones by way of the
-    // buffer.
-    const bool is_plain = has_sum && task.alpha == 1 && (task.beta == 0 || task.beta == 1);
-    const bool goes_on = is_plain && task.beta == 1;
-    const auto* b = static_cast<const unsigned char*>(task.b.data);
-    Tiles tiles;
-    for (std::int64_t col = 0; col < task.cols; col += kBlock, b += task.b.panel_bytes) {
-      for (std::int64_t row = 0; row < task.rows; row += kBlock) {
-        const int rows = static_cast<int>(std::min<std::int64_t>(kBlock, task.rows - row));
-        const int cols = static_cast<int>(std::min<std::int64_t>(kBlock, task.cols - col));
-        const SumBlock<Acc> buffered{buffer, kBlock, rows, cols};
-        SumBlock<Acc> sum = buffered;
-        if (has_sum) {
-          sum.at = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
-          sum.stride = task.sum_stride;
-        }
-        multiply_block(task, row, b, is_plain ? sum : buffered, goes_on, tiles);
-        if (has_sum && !is_plain) scale_into(task, buffered, sum);
-        if (task.finish != nullptr) {
-          finish_block<Acc>(sub_block(*task.finish, row, col), sum.at, sum.stride, rows, cols);
+    if (task.rows == 0 || task.cols == 0) return;
+    KeptSums kept;
+    const int most_rows = some_of(task.rows, kBlock);
+    const int most_cols = some_of(task.cols, kBlock);
+    TileRegisters registers(most_rows, most_cols);
+    const auto panel = [&](Group group, std::int64_t col) {
+      group.col = col;
+      group.cols = some_of(task.cols - col, kBlock);
+      const auto* b = static_cast<const unsigned char*>(task.b.data);
+      multiply_group(task, group, b + col / kBlock * task.b.panel_bytes, kept, registers);
+    };
+    const int together =
+        task.sums_are_far && padded(task.depth) / kDepth <= kFewChunks ? 1 : kStripsTogether;
+    const auto group_at = [&](std::int64_t row) {
+      const std::int64_t left = task.rows - row;
+      Group group;
+      group.row = row;
+      group.rows = some_of(left, kBlock);
+      group.strips = left < kBlock ? 1 : some_of(left / kBlock, together);
+      // Rows behind the last are there to be read where A is packed, and nowhere else.
+      registers.fit(task.a.in_place ? group.rows : most_rows, most_cols);
+      return group;
+    };
+    if (task.sums_are_far) {
+      for (std::int64_t row = 0; row < task.rows;) {
+        const Group group = group_at(row);
+        for (std::int64_t col = 0; col < task.cols; col += kBlock) panel(group, col);
+        row += group.strips * kBlock;
+      }
+    } else {
+      for (std::int64_t col = 0; col < task.cols; col += kBlock) {
+        for (std::int64_t row = 0; row < task.rows;) {
+          const Group group = group_at(row);
+          panel(group, col);
+          row += group.strips * kBlock;
         }
       }
     }
+    registers.flush();
+    if (task.streams_sums) _mm_sfence();  // before another thread may be told
   }
 
   static constexpr KernelCode make(std::string_view name, const KernelCode* turned = nullptr) {
@@ -273,6 +249,8 @@ struct CodeAmx {
     code.packed_size_a = kElement;
     code.packed_size_b = sizeof(typename UnitsB::Packed);
     code.keeps_rows = true;
+    code.packs_rows = true;
+    code.rows_together = kStripsTogether * kBlock;
     code.accumulator = accumulator_type<Acc>();
     code.turned = turned;
     code.pack_a = pack_a;

@@ -144,7 +144,8 @@ struct BlockTask {
   // Of A in place, that register tiles take at a time; 0: all that they hold.
   std::int16_t tile_rows = 0;
   // Register tiles come row by row of them, not column by column; those that are not wide fetch all
-  // of a tile's sums first. Only where `depth` is short (Blocking).
+  // of a tile's sums first. Only where `depth` is short, or B's block near tile registers
+  // (Blocking).
   bool sums_are_far = false;
   // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
   // where there is code for it: fewer instructions, the same bits.
@@ -155,6 +156,9 @@ struct BlockTask {
   // and 85.2, 91.5; 192×192×16384 91.8, 92.4 and 87.7, 91.0. On an Emerald Rapids level, and 2 to 8
   // % longer while others were on the core.
   bool fetches_near = false;
+  // Sums that are final go past the caches, where there is code for it: they are written once, to a
+  // C that no near cache holds.
+  bool streams_sums = false;
   bool b_is_far = false;  // in memory: few streams fetch their lines ahead
   // kFewStreams or kManyStreams where `depth` is a multiple of that; 0: B does not come as streams.
   std::int16_t streams = 0;
@@ -184,8 +188,12 @@ struct KernelCode {
   // one.
   bool keeps_rows = false;
   bool ends_rows = false;
+  bool packs_rows = false;  // packing copies them, so that they are not copied otherwise
   // Register tiles of so many of those rows are nearly as fast as of `mr`; 0: there are none.
   int few_rows = 0;
+  // A's piece has so many rows, as long as they take half of the second-level cache at most; 0:
+  // any.
+  int rows_together = 0;
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool widens = false;           // the same, or has widened A's rows before (widen_rows)
   bool multiplies_dots = false;  // reads both in place where both lie along k

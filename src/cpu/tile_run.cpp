@@ -87,6 +87,7 @@ void TileRunner::run(const WorkItem& item) {
   first.sums_are_far = blocking_.sums_are_far;
   first.steps_together = blocking_.steps_together;
   first.fetches_near = blocking_.fetches_near;
+  first.streams_sums = whole && blocking_.streams_sums;
   BlockTask next;
   bool finishes = whole;
   bool scaled = false;

@@ -5,6 +5,7 @@
 #include "core/in_place_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
+#include "plan/panel_depth.hpp"
 #include "plan/passing.hpp"
 #include "plan/passing_pays.hpp"
 #include "plan/whole_rows.hpp"
@@ -168,6 +169,9 @@ bool CpuVariants::walks_narrow_wide_tiles() const {
 }
 
 std::int64_t CpuVariants::widest_block() const {
+  if (has_tile_registers(kernel)) {
+    return most_columns_beside_tile_registers(kernel, product.shape, request.machine);
+  }
   const std::int64_t rows = product.shape.m;
   if (rows >= kLeastRowsOfPassing || !may_read_whole_rows()) {
     return kWidestBlock;

@@ -55,9 +55,9 @@ std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
 
 }  // namespace
 
-int CpuVariants::packed_block_k(const TileConfig& tile, std::int64_t splits) const {
+int CpuVariants::packed_block_k(std::int64_t splits) const {
   return choose_block_k(product.shape.k, kernel, splits,
-                        panel_bytes_per_row(kernel, tile, product.shape, request.machine));
+                        panel_bytes_per_row(kernel, product.shape, request.machine));
 }
 
 bool CpuVariants::may_pass_here() const {

@@ -3,15 +3,30 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 
 namespace tessera {
 namespace {
 
-// Tile registers take 128 bytes for every two cycles of a multiplication, of which the second-level
-// cache gives half: a panel of B that is so short stays in the nearest one while A's rows stream
-// past. Between the many short blocks of k the sums have to stay near, too.
-constexpr std::int64_t kNearPanelBytes = 512;
+// Tile registers: beside few rows B's packed block is to stay in the second-level cache, where
+// strips of A pass it by; its panels need not be short then, for the microkernel takes them in
+// pieces. One core of a Granite Rapids (2 MB of L2), 2026-11, GFLOP/s with one block of
+// all columns and k, and with 512 columns and 1024 of k: bf16 256×4096×4096 611 and 938,
+// 512×4096×4096 870 and 1140, 1024×4096×4096 1022 and 1256, i8 128×4096×4096 774 and 1510,
+// 512×4096×4096 1614 and 2290; 512 of k: bf16 1161, 1142, i8 1967, 2128. Beside very few rows B
+// passes by once, and its rows come in as long parts: bf16 64×4096×4096 600 with 256 of k, 560 with
+// 512.
+constexpr std::int64_t kRowsBesideNearB = 1536;
+constexpr std::int64_t kColumnsOfNearB = 512;
+constexpr std::int64_t kVeryFewRows = 64;
+constexpr std::int64_t kShortNearBytes = 512;
+constexpr std::int64_t kNearDepth = 832;  // and a quarter more (choose_block_k)
+// A larger C whose rows lie whole pages apart, so that its lines drive each other out of the near
+// caches, is written once, past them, if k is no longer than this: 4096³ in bf16 1049 with 4096
+// bytes and 1363 with all, i8 2122 and 2472.
+constexpr std::int64_t kMostBytesAtOnce = 8192;
+constexpr std::int64_t kPageBytes = 4096;
 // With few strips of rows there is little time to fetch B's next panels, and the shorter they are
 // the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
 // 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
@@ -29,12 +44,15 @@ constexpr std::int64_t kSomeStripsOfNarrow = 48;
 
 }  // namespace
 
-std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& tile,
-                                 const GemmShape& facing, const Machine& machine) {
+std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
+                                 const Machine& machine) {
   const std::int64_t most = panel_bytes_per_row(kernel);
   if (has_tile_registers(kernel)) {
-    const std::int64_t sums = std::int64_t{4} * tile.block_m * tile.block_n;
-    return sums <= machine.scratchpad_bytes / 2 ? kNearPanelBytes : most;
+    if (facing.m <= kVeryFewRows) return kShortNearBytes;
+    if (facing.m <= kRowsBesideNearB) return kNearDepth * kernel.packed_size;
+    const bool collides = facing.n * 4 % kPageBytes == 0;
+    const bool is_at_once = collides && facing.k * kernel.packed_size <= kMostBytesAtOnce;
+    return is_at_once ? kMostBytesAtOnce : most;
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
   if (strips <= kFewStrips) return most / 4;
@@ -42,6 +60,15 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& ti
   const bool is_far = block >= 2 * static_cast<double>(machine.scratchpad_bytes);
   const bool are_some = is_narrow_tile(kernel.tile.mr) && strips <= kSomeStripsOfNarrow;
   return is_far && are_some ? most / 2 : most;
+}
+
+std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,
+                                                const Machine& machine) {
+  if (facing.m <= kVeryFewRows || facing.m > kRowsBesideNearB) return kWidestBlock;
+  const std::int64_t depth = std::clamp<std::int64_t>(facing.k, 1, kNearDepth + kNearDepth / 4);
+  const std::int64_t fitting =
+      near_b_bytes(machine.scratchpad_bytes) / (depth * kernel.packed_size);
+  return std::clamp(fitting, kColumnsOfNearB, kWidestBlock);
 }
 
 int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,

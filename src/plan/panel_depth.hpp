@@ -9,10 +9,14 @@
 
 namespace tessera {
 
-// Bytes of k that a panel holds for each row of A or column of B under `tile`; `facing` is the
-// product as the kernel faces it.
-std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const TileConfig& tile,
-                                 const GemmShape& facing, const Machine& machine);
+// Bytes of k that a panel holds for each row of A or column of B; `facing` is the product as the
+// kernel faces it.
+std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
+                                 const Machine& machine);
+
+// Of a tile of a kernel with tile registers.
+std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,
+                                                const Machine& machine);
 
 // k in equal blocks of about so many bytes a row, in multiples of 4 (VNNI's depth), and of a cache
 // line where there are several: packing takes whole lines of rows along k; `splits` pieces

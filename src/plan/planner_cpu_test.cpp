@@ -35,6 +35,29 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   }
 }
 
+// Few rows take B in blocks that stay in L2; more rows take deep panels, and all of k where C's
+// rows drive each other out of the caches.
+TEST(Planner, TileRegistersTakeBNearBesideFewRows) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto tile_of = [&](const GemmShape& shape, ElementType type) {
+    PlanOptions options;
+    options.workers = 1;
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine, options).tile;
+  };
+  for (const ElementType type : {ElementType::bf16, ElementType::i8}) {
+    for (const std::int64_t rows : {128, 512, 1024}) {
+      const TileConfig tile = tile_of({rows, 4096, 4096}, type);
+      EXPECT_LE(std::int64_t{tile.block_n} * tile.block_k * size_of(type),
+                machine.scratchpad_bytes * 2 / 3);
+      EXPECT_GE(tile.block_n, 512);
+      EXPECT_GE(tile.block_k, 512);
+    }
+    EXPECT_EQ(tile_of({4096, 4096, 4096}, type).block_k, 4096);
+    EXPECT_LT(tile_of({4096, 4100, 4096}, type).block_k, 4096);
+    EXPECT_EQ(tile_of({600, 600, 600}, type).block_n, 608);
+  }
+}
+
 TEST(Planner, OneRowIsSharedByAllCores) {
   const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
   EXPECT_EQ(plan.schedule.workers, 8);

@@ -116,7 +116,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       TileConfig tile = kernel.tile;
       tile.block_m = choose_block(shape.m, across_m, tile.mr);
       tile.block_n = choose_block(shape.n, across_n, tile.nr, tiles.variants.widest_block());
-      tile.block_k = tiles.variants.packed_block_k(tile, across_k);
+      tile.block_k = tiles.variants.packed_block_k(across_k);
       tiles.add_variants(tile, workers, across_k);
     }
   }
@@ -142,7 +142,7 @@ void add_middling(Enumeration& tiles, int workers) {
     TileConfig tile = tiles.variants.kernel.tile;
     tile.block_m = block_of(shape.m, block.m, tile.mr);
     tile.block_n = block_of(shape.n, block.n, tile.nr);
-    tile.block_k = tiles.variants.packed_block_k(tile, 1);
+    tile.block_k = tiles.variants.packed_block_k(1);
     tiles.add_variants(tile, workers, 1);
   }
 }
@@ -166,7 +166,7 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   tile.nr = tiles.variants.kernel.tile.nr;
   if (tile.block_m == 0) tile.block_m = choose_block(shape.m, 1, tile.mr);
   if (tile.block_n == 0) tile.block_n = choose_block(shape.n, 1, tile.nr);
-  if (tile.block_k == 0) tile.block_k = tiles.variants.packed_block_k(tile, 1);
+  if (tile.block_k == 0) tile.block_k = tiles.variants.packed_block_k(1);
   tiles.add(tile, workers);
 }
 

@@ -1,0 +1,198 @@
+// The microkernels with tile registers (AMX): blocks that are walked by strips of rows or by panels
+// of columns, in one piece of k or several, past the caches or not, and A packed from either
+// layout. The bits are the same whichever way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <random>
+#include <vector>
+
+#include "core/catalogue.hpp"
+#include "core/tile_registers_rule.hpp"
+#include "cpu/blocking.hpp"
+#include "cpu/cache_line.hpp"
+#include "cpu/run.hpp"
+#include "support/check_product.hpp"
+#include "support/kernel_runs.hpp"
+
+namespace tessera {
+namespace {
+
+using test::Fill;
+using test::Kernels;
+using test::kSchedules;
+using test::Placement;
+using test::plan_for;
+using test::Product;
+using test::run_and_check;
+using test::types_of;
+
+// Random bytes that are finite in every type.
+std::vector<unsigned char> random_bytes(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random() & 0x3f);
+  return bytes;
+}
+
+// From a cache line on, as sums that go past the caches must be.
+class Sums {
+ public:
+  explicit Sums(std::size_t bytes)
+      : bytes_(bytes), data_(static_cast<unsigned char*>(::operator new(bytes, kAlignment))) {
+    std::memset(data_.get(), 0x11, bytes);
+  }
+  unsigned char* data() { return data_.get(); }
+  std::vector<unsigned char> copy() const { return {data_.get(), data_.get() + bytes_}; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{cpu::kCacheLine};
+  struct Free {
+    void operator()(unsigned char* data) const { ::operator delete(data, kAlignment); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<unsigned char, Free> data_;
+};
+
+bool has_tile_registers(const KernelEntry& kernel) {
+  return kernel.architecture == "amx";
+}
+
+// Rows and columns that no register ends at, k of one chunk to several pieces, sums that go on.
+TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {
+  if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  for (const std::int64_t rows : {1, 16, 17, 33, 128, 140, 201}) {
+    for (const std::int64_t cols : {7, 32, 49, 96}) {
+      for (const std::int64_t depth : {5, 64, 700, 1600}) {
+        const std::int64_t strips = (rows + code.mr - 1) / code.mr;
+        const std::int64_t panels = (cols + code.nr - 1) / code.nr;
+        const auto bytes = random_bytes(std::max(rows, cols) * depth * code.packed_size_a, 7);
+        std::vector<unsigned char> a(static_cast<std::size_t>(strips * code.panel_bytes_a(depth)));
+        std::vector<unsigned char> b(static_cast<std::size_t>(panels * code.panel_bytes_b(depth)));
+        code.pack_a({bytes.data(), rows, depth, depth, 1}, a.data());
+        code.pack_b({bytes.data(), cols, depth, 1, cols}, b.data());
+        const std::int64_t stride = (cols + 15) / 16 * 16 + 16;
+        const auto sums = [&](bool by_strips, bool streams, double beta) {
+          Sums sum(static_cast<std::size_t>(rows * stride * size_of(code.accumulator)));
+          cpu::BlockTask task;
+          task.rows = rows;
+          task.cols = cols;
+          task.depth = depth;
+          task.a = {a.data(), false, 0, 0, code.panel_bytes_a(depth)};
+          task.b = {b.data(), false, 0, 0, code.panel_bytes_b(depth)};
+          task.sum = sum.data();
+          task.sum_stride = stride;
+          task.sums_are_far = by_strips;
+          task.streams_sums = streams;
+          code.multiply(task);
+          if (beta != 0) {
+            task.beta = beta;
+            code.multiply(task);
+          }
+          return sum.copy();
+        };
+        for (const double beta : {0.0, 1.0, 0.5}) {
+          const auto by_panels = sums(false, false, beta);
+          ASSERT_EQ(sums(true, false, beta), by_panels) << rows << "×" << cols << "×" << depth;
+          ASSERT_EQ(sums(false, true, beta), by_panels) << rows << "×" << cols << "×" << depth;
+          // What lies beside the block is as it was.
+          const auto row_bytes = static_cast<std::size_t>(cols * size_of(code.accumulator));
+          const auto pitch = static_cast<std::size_t>(stride * size_of(code.accumulator));
+          for (std::size_t at = 0; at < by_panels.size(); ++at) {
+            ASSERT_TRUE(at % pitch < row_bytes || by_panels[at] == 0x11) << at;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Rows along k, across it, and elements apart, which are packed one by one.
+TEST_P(Kernels, PacksRowsOfAAsAnyOthers) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  const std::int64_t size = size_of(kernel().a);
+  constexpr std::int64_t kMostDepth = 150;
+  const std::int64_t rows = 2 * code.mr;
+  const auto along = random_bytes(rows * kMostDepth * size, 11);
+  std::vector<unsigned char> across(along.size());
+  std::vector<unsigned char> apart(2 * along.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t k = 0; k < kMostDepth; ++k) {
+      const unsigned char* element = along.data() + (row * kMostDepth + k) * size;
+      std::copy_n(element, size, across.data() + (k * rows + row) * size);
+      std::copy_n(element, size, apart.data() + 2 * (row * kMostDepth + k) * size);
+    }
+  }
+  for (std::int64_t depth = 1; depth <= kMostDepth; depth += depth < 20 ? 1 : 13) {
+    const auto bytes = static_cast<std::size_t>(2 * code.panel_bytes_a(depth));
+    std::vector<unsigned char> packed[3];
+    for (auto& panels : packed) panels.assign(bytes, 0x55);
+    code.pack_a({along.data(), rows, depth, kMostDepth, 1}, packed[0].data());
+    code.pack_a({across.data(), rows, depth, 1, rows}, packed[1].data());
+    code.pack_a({apart.data(), rows, depth, 2 * kMostDepth, 2}, packed[2].data());
+    ASSERT_EQ(packed[0], packed[2]) << "k = " << depth;
+    ASSERT_EQ(packed[1], packed[2]) << "k = " << depth;
+  }
+}
+
+// Whole products: A in place, copied into strips and transposed into them, C of either type, with
+// what follows the sums, and an L2 that holds B's block or does not.
+TEST_P(Kernels, TileRegistersInEveryLayout) {
+  if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
+  std::uint64_t seed = 9000;
+  for (const GemmShape& shape : {GemmShape{70, 100, 65}, {160, 64, 128}, {33, 33, 400}}) {
+    for (const Placement& place_a : {Placement{}, {.column_major = true}, {.padding = 5}}) {
+      for (int way = 0; way < 4; ++way) {
+        const auto run = [&](std::int64_t l2) {
+          Plan plan = plan_for(kernel(), types_of(kernel(), way % 2 == 0), shape,
+                               {shape.m, shape.n, way == 3 ? 128 : shape.k},
+                               way == 2 ? kSchedules[1] : Schedule{});
+          plan.machine.scratchpad_bytes = l2;
+          plan.problem.beta = way % 2;
+          if (way > 1) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
+          Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed, place_a,
+                          {}, {.padding = way});
+          EXPECT_EQ(run_and_check(plan, product, 2), "")
+              << shape.m << "×" << shape.n << "×" << shape.k << ", way " << way;
+          return product.c.bytes();
+        };
+        ASSERT_EQ(run(1 << 10), run(1 << 20));
+        ++seed;
+      }
+    }
+  }
+}
+
+// Strips of rows where B's block stays near; past the caches where C's rows drive each other out of
+// them, and all of k is there.
+TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
+  if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  const GemmShape shape{64, 1024, 64};
+  const auto blocking = [&](std::int64_t l2, std::int64_t block_k, std::int64_t padding) {
+    Plan plan =
+        plan_for(kernel(), types_of(kernel(), true), shape, {shape.m, shape.n, block_k}, {});
+    plan.machine.scratchpad_bytes = l2;
+    Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {}, {.padding = padding});
+    const Operands operands = product.operands();
+    const cpu::Launch launch{plan, code, {}, {}};
+    return cpu::blocking_of(launch, cpu::product_of(operands, plan.tile, {}, code));
+  };
+  const std::int64_t far = 64 << 10;
+  const std::int64_t near = 1 << 20;
+  ASSERT_GT(shape.n * shape.k * code.packed_size_b, near_b_bytes(far));
+  EXPECT_TRUE(blocking(near, 64, 0).sums_are_far);
+  EXPECT_FALSE(blocking(near, 64, 0).streams_sums);
+  EXPECT_FALSE(blocking(far, 64, 0).sums_are_far);
+  EXPECT_TRUE(blocking(far, 64, 0).streams_sums);
+  EXPECT_FALSE(blocking(far, 64, 16).streams_sums);
+  EXPECT_FALSE(blocking(far / 2, 32, 0).streams_sums);
+}
+
+}  // namespace
+}  // namespace tessera
