@@ -22,13 +22,21 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
         .kernel;
   };
   EXPECT_EQ(kernel_of({64, 64, 64}, {}), "cpu_amx_bf16");
-  EXPECT_EQ(kernel_of({4, 4096, 4096}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({8, 4096, 4096}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({100, 100, 12}, {}), "cpu_amx_bf16");
+  // A large C is written faster, however short k is.
+  EXPECT_EQ(kernel_of({1000, 1000, 4}, {}), "cpu_amx_bf16");
   // Bits that must not depend on the number of rows come from one kernel.
   PlanOptions invariant;
   invariant.batch_invariant = true;
   PlanOptions named;
   named.kernel = "cpu_amx_bf16";
-  for (const GemmShape& small : {GemmShape{1, 4096, 4096}, {4096, 2, 4096}, {512, 512, 16}}) {
+  for (const GemmShape& small : {GemmShape{1, 4096, 4096},
+                                 {4, 4096, 4096},
+                                 {4096, 2, 4096},
+                                 {12, 12, 500},
+                                 {16, 1000, 16},
+                                 {100, 100, 8}}) {
     EXPECT_EQ(kernel_of(small, {}), "cpu_avx512bf16_bf16");
     EXPECT_EQ(kernel_of(small, invariant), "cpu_amx_bf16");
     EXPECT_EQ(kernel_of(small, named), "cpu_amx_bf16");

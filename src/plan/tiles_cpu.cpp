@@ -170,20 +170,42 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   tiles.add(tile, workers);
 }
 
-// Tile registers want packed panels. Fewer rows than this read B once and wait for memory, and
-// shorter rows along k than a tile register has would be padded.
-constexpr std::int64_t kLeastRowsOfTileRegisters = 4;
-constexpr std::int64_t kLeastDepthBytes = 64;
+// Tile registers want packed panels: fewer rows or columns than this read the other operand where
+// it lies, and what is small and short is done before it is packed. A large C they write faster at
+// any k. One core of a Granite Rapids, 2026-11, the time of the vector kernels over
+// theirs, operands in rows: bf16 4×1000×1000 0.73, 6×1000×1000 1.05, 8×1000×1000 1.17,
+// 12×1000×1000 2.48, 4×4096×4096 0.69, 8×4096×4096 0.87, 12×4096×4096 2.26, 1000×4×1000 0.85,
+// 1000×6×1000 1.23, i8 0.89, 1.07, 1.19, 1.34, 0.92, 1.00, 1.68, 1.10, 1.23; with B stored
+// transposed 0.56, 0.97, 1.20, 1.59, 0.50, 0.72, 0.98, 0.56, 0.87; bf16 8×8×1000 0.28 to 0.99,
+// 12×12×500 0.6 to 1.0, 20×6×2000 0.57 to 1.0, 20×20×64 3.5; with k of 8, 12, 16 and 24 bf16
+// 100×100 0.84, –, 1.32, 1.98, 300×300 –, 1.28, 1.40, –, 1000×30 1.15, –, 1.57, –, but 16×1000×16
+// 0.79; with k of 24, 32, 40 and 48 i8 100×100 0.86, 1.01, 1.20, 1.46, 64×64 1.87, 2.26, –, 3.03,
+// 1000×30 –, 0.80, –, 1.06, 168×269×30 0.95; 1000×1000 with k of 4 and 16 bf16 1.66, 2.44,
+// i8 1.27, 1.75.
+constexpr double kLeastSumsOfTileRegisters = 256;
+constexpr std::int64_t kLeastBytesOfNarrow = 64;
+constexpr std::int64_t kNarrowSide = 20;
+constexpr std::int64_t kLeastDepthOfPairs = 12;
+constexpr std::int64_t kLeastDepthOfQuads = 40;
 
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
   const GemmShape sides = largest_sides(request);
-  if (std::min(sides.m, sides.n) < kLeastRowsOfTileRegisters) {
-    return "packs B, which pays for " + std::to_string(kLeastRowsOfTileRegisters) + " rows or more";
+  const int size = size_of(kernel.a);
+  const std::int64_t smaller = std::min(sides.m, sides.n);
+  const std::int64_t least = size == 1 ? 8 : 6;
+  if (smaller < least) {
+    return "packs B, which pays for " + std::to_string(least) + " rows or more";
   }
-  const std::int64_t depth = kLeastDepthBytes / size_of(kernel.a);
-  if (sides.k < depth) return "multiplies " + std::to_string(depth) + " of k at a time";
+  const double sums = bytes_of(sides.m, sides.n, accumulator_of(request.problem.types));
+  if (2 * sums >= static_cast<double>(request.machine.scratchpad_bytes)) return {};
+  if (sums < size_of(ElementType::f32) * kLeastSumsOfTileRegisters) {
+    return "packs both operands, which so small a C does not pay for";
+  }
+  std::int64_t depth = size == 1 ? kLeastDepthOfQuads : kLeastDepthOfPairs;
+  if (smaller < kNarrowSide) depth = kLeastBytesOfNarrow / size;
+  if (sides.k < depth) return "pays for " + std::to_string(depth) + " of k or more";
   return {};
 }
 
