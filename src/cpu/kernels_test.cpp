@@ -28,6 +28,7 @@ using test::Placement;
 using test::plan_for;
 using test::Product;
 using test::run_and_check;
+using test::task_of_panels;
 using test::types_of;
 
 std::vector<const KernelEntry*> all_kernels() {
@@ -94,12 +95,7 @@ TEST_P(Kernels, BitsDoNotDependOnStepsTogether) {
       std::vector<unsigned char>& sum = found[together];
       sum.resize(static_cast<std::size_t>(rows * cols * sum_size));
       cpu::LookAhead ahead;
-      cpu::BlockTask task;
-      task.rows = rows;
-      task.cols = cols;
-      task.depth = depth;
-      task.a = {a.data(), false, 0, 0, code.panel_bytes_a(depth)};
-      task.b = {b.data(), false, 0, 0, code.panel_bytes_b(depth)};
+      cpu::BlockTask task = task_of_panels(code, {rows, cols, depth}, a.data(), b.data());
       task.sum = sum.data();
       task.sum_stride = cols;
       task.steps_together = together;

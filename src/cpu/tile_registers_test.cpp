@@ -29,6 +29,7 @@ using test::Placement;
 using test::plan_for;
 using test::Product;
 using test::run_and_check;
+using test::task_of_panels;
 using test::types_of;
 
 // Random bytes that are finite in every type.
@@ -79,12 +80,7 @@ TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {
         const std::int64_t stride = (cols + 15) / 16 * 16 + 16;
         const auto sums = [&](bool by_strips, bool streams, double beta) {
           Sums sum(static_cast<std::size_t>(rows * stride * size_of(code.accumulator)));
-          cpu::BlockTask task;
-          task.rows = rows;
-          task.cols = cols;
-          task.depth = depth;
-          task.a = {a.data(), false, 0, 0, code.panel_bytes_a(depth)};
-          task.b = {b.data(), false, 0, 0, code.panel_bytes_b(depth)};
+          cpu::BlockTask task = task_of_panels(code, {rows, cols, depth}, a.data(), b.data());
           task.sum = sum.data();
           task.sum_stride = stride;
           task.sums_are_far = by_strips;

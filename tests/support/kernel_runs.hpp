@@ -11,6 +11,7 @@
 
 #include "core/catalogue.hpp"
 #include "cpu/cpuid.hpp"
+#include "cpu/kernel.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "tessera/plan.hpp"
@@ -53,6 +54,18 @@ inline Plan plan_for(const KernelEntry& kernel, const GemmTypes& types, const Ge
   plan.tile.block_k = static_cast<int>(blocks.block_k);
   plan.schedule = schedule;
   return plan;
+}
+
+// A block of packed panels, without its sums.
+inline cpu::BlockTask task_of_panels(const cpu::KernelCode& code, const GemmShape& shape,
+                                     const void* a, const void* b) {
+  cpu::BlockTask task;
+  task.rows = shape.m;
+  task.cols = shape.n;
+  task.depth = shape.k;
+  task.a = {a, false, 0, 0, code.panel_bytes_a(shape.k)};
+  task.b = {b, false, 0, 0, code.panel_bytes_b(shape.k)};
+  return task;
 }
 
 // Empty, or what is wrong with the result.
