@@ -227,6 +227,26 @@ TEST_P(Kernels, StreamsOfB) {
   }
 }
 
+// A B that would stay in L2 by itself passes by among others of its size, and is read as rows.
+TEST_P(Kernels, BsOfAGroupDriveEachOtherOut) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!code.interleaves || is_narrow_tile(code.mr)) GTEST_SKIP() << "has no rows to interleave";
+  const GemmShape shape{4, 600, 300};
+  Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {4, 600, 300}, {});
+  plan.tile.b_in_place = true;
+  Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {.padding = 700});
+  const Operands operands = product.operands();
+  const auto depth = [&](std::size_t groups, std::int64_t part_of_l2) {
+    plan.problem.groups.assign(groups, shape);
+    plan.machine.scratchpad_bytes = part_of_l2 * shape.k * shape.n * size_of(kernel().b);
+    return cpu::step_of(plan, cpu::product_of(operands, plan.tile, {}, code)).depth;
+  };
+  EXPECT_EQ(depth(1, 2), shape.k);
+  EXPECT_EQ(depth(2, 2), shape.k);
+  EXPECT_LT(depth(3, 2), shape.k);
+  EXPECT_EQ(depth(100, 4), shape.k);
+}
+
 // B's columns along k, as many as vectors take, fewer and more, of any depth: the panels are those
 // of the same elements that lie apart, which are packed one by one.
 TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
