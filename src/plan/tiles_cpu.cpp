@@ -134,6 +134,9 @@ void add_middling(Enumeration& tiles, int workers) {
   constexpr std::array<Block, 4> kBlocks = {
       {{256, kWidestBlock}, {256, 1024}, {256, 512}, {128, 256}}};
   const GemmShape& shape = tiles.variants.product.shape;
+  // B's block of a tile with tile registers stays in L2.
+  const bool is_near = has_tile_registers(tiles.variants.kernel);
+  const std::int64_t widest = is_near ? tiles.variants.widest_block() : kWidestBlock;
   const auto block_of = [](std::int64_t size, std::int64_t block, int multiple) {
     return choose_block(size, std::max<std::int64_t>(1, pieces(size, block)), multiple);
   };
@@ -141,7 +144,7 @@ void add_middling(Enumeration& tiles, int workers) {
     if (block.n == kWidestBlock && !tiles.variants.is_for_single_rows()) continue;
     TileConfig tile = tiles.variants.kernel.tile;
     tile.block_m = block_of(shape.m, block.m, tile.mr);
-    tile.block_n = block_of(shape.n, block.n, tile.nr);
+    tile.block_n = block_of(shape.n, std::min(block.n, widest), tile.nr);
     tile.block_k = tiles.variants.packed_block_k(1);
     tiles.add_variants(tile, workers, 1);
   }
