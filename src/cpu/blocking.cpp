@@ -1,8 +1,6 @@
 #include "cpu/blocking.hpp"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 
 #include "core/in_place_rule.hpp"
 #include "core/passing_rule.hpp"
@@ -11,6 +9,7 @@
 #include "cpu/copied_rows.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/nearest_cache.hpp"
+#include "cpu/rows_of_a.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -33,9 +32,6 @@ constexpr std::int64_t kWidestStream = 8192;  // columns of sums that stay in L2
 // with 2, 5.23 with 1.
 constexpr std::int64_t kStripsOfA = 1;
 
-// Fewer columns of B do not make up for copying A.
-constexpr std::int64_t kColumnsWorthCopying = 256;
-
 std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return (value + to - 1) / to * to;
 }
@@ -51,60 +47,6 @@ bool is_one_piece(const Product& product, std::int64_t l2) {
 
 std::int64_t second_level_cache(const Plan& plan) {
   return plan.machine.scratchpad_bytes > 0 ? plan.machine.scratchpad_bytes : kDefaultL2;
-}
-
-// As on Intel's processors.
-bool has_two_units() {
-  static const bool is_so = !is_amd();
-  return is_so;
-}
-
-// Where two units do all vectors' work, as on Intel's processors, A's rows are packed for so many
-// columns: twelve rows that enter their next lines at once keep the multiply-adds waiting, and a
-// sign that is flipped in passing takes a multiply-add's place. Emerald Rapids, one thread,
-// 2026-11, GFLOP/s in place or copied, and packed: f32 512³ 150 and 159, 1024³ 146 and 157,
-// 384×384×3000 103 and 110, 1000×64×1000 138 and 98, f64 512³ 70 and 74, 1000×64×1000 71 and 63; i8
-// 512³ 465 and 663, 128³ 410 and 485, 1000×32×1000 482 and 452. Not measured with tile registers,
-// which read rows themselves.
-constexpr std::int64_t kColumnsWorthPacking = 256;
-constexpr std::int64_t kColumnsWorthFlipping = 64;
-
-bool packs_rows(const Product& product) {
-  const KernelCode& code = *product.code;
-  if (!has_two_units() || !(code.reads_in_place || code.interleaves)) return false;
-  const bool flips_signs = code.panel_extra_b > 0;
-  return product.block_cols() >= (flips_signs ? kColumnsWorthFlipping : kColumnsWorthPacking);
-}
-
-// Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
-// they are read in place, elsewhere copied.
-bool keeps_rows_of_a(const Product& product) {
-  const KernelCode& code = *product.code;
-  if (!code.keeps_rows || product.a.col_stride != 1 || packs_rows(product)) return false;
-  if (code.depth_step == 1) return true;
-  const std::int64_t block = product.specs.a.block_cols;
-  const bool is_one = product.depth() <= block;
-  const std::int64_t last = is_one ? product.depth() : (product.depth() - 1) % block + 1;
-  const auto suits = [&](std::int64_t depth) {
-    return depth % code.depth_step == 0 || (code.ends_rows && depth > code.depth_step);
-  };
-  // Of several blocks all but the last are whole groups.
-  return !product.b_in_place && suits(last) && (is_one || block % code.depth_step == 0);
-}
-
-// A set of the nearest cache has so many ways or more.
-constexpr int kNearestWays = 8;
-
-// Whether at most `most` of so many rows start in the same set of the nearest cache: its sets
-// repeat every 4 KB.
-bool rows_keep_apart(const ConstMatrixView& view, std::int64_t rows, int most) {
-  constexpr auto kSetBytes = static_cast<std::int64_t>(kNearestSetBytes);
-  std::array<int, kSetBytes / kCacheLine> in_set = {};
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t offset = row * view.row_stride * size_of(view.type) & (kSetBytes - 1);
-    if (++in_set[static_cast<std::size_t>(offset) / kCacheLine] > most) return false;
-  }
-  return true;
 }
 
 bool lies_in_memory(const Plan& plan, std::int64_t bytes) {
@@ -296,15 +238,6 @@ std::int64_t streamed_depth(const Product& product) {
   return shallow;
 }
 
-// Whether so many rows of A find room side by side in the nearest cache, where they stay while k
-// runs along a line of each. A quarter of a set's ways is left to the lines of B that pass by, and
-// to whoever shares the core: while another guest of the machine was on the other hardware thread,
-// lines that took all twelve ways of a set on a Zen 5 drove each other out, and 128×128×32768 took
-// 1.7 times as long (docs/performance.md). Bits do not depend on it.
-bool keeps_apart(const Product& product, int rows) {
-  return rows_keep_apart(product.a, rows, nearest_cache_ways() * 3 / 4);
-}
-
 bool packs_in_passing(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   const bool are_in_place = product.a_in_place && product.b_in_place && !product.is_dots;
@@ -312,20 +245,6 @@ bool packs_in_passing(const Plan& plan, const Product& product) {
          (product.a.col_stride == 1 || product.a.row_stride == 1) && product.b.col_stride == 1 &&
          suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols(),
                        product.depth());
-}
-
-// Rows of A in place that stay in L2, whose sets repeat every 128 KB, while B's columns pass by: a
-// quarter of each set's 16 ways. Fewer than `kLeastRows` would pack B too often. Emerald Rapids,
-// f32, one thread, 2026-11, per cent of the peak with 64, 128, 256 and 512 rows that lie a multiple
-// of 4 KB apart: 512×512×1024 92.4, 94.6, 94.5, 92.2; 256×256×4096 90.7, 93.5, 93.8, 93.6;
-// 192×192×16384 87.9, 90.8, 92.8, 92.7.
-std::int64_t rows_that_stay(const ConstMatrixView& a) {
-  constexpr std::int64_t kSetBytes = 128 << 10;
-  constexpr std::int64_t kWays = 4;
-  constexpr std::int64_t kLeastRows = 256;
-  const std::int64_t stride = a.row_stride * size_of(a.type);
-  const std::int64_t places = stride != 0 ? kSetBytes / std::gcd(stride, kSetBytes) : 1;
-  return std::max(kLeastRows, kWays * places);
 }
 
 // Whether a short k writes a C that is far: in memory, or for narrow register tiles, which write a
@@ -391,20 +310,6 @@ Step step_of(const Plan& plan, const Product& product) {
   const bool stays = comes_from_l2(plan, product, l2) || is_one_piece(product, l2);
   if (stays && (streams == 0 || !streams_near(product, l2))) return {depth};
   return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product)), streams};
-}
-
-// Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536
-// 102.8 and 99.7 GFLOP/s, 512³ on two threads 222 and 215. Rows of a multiple of 4 KB on a Zen 5,
-// nobody beside, microseconds with twelve in place, eight, and copied: i8 128×128×32768 1332, 1313,
-// 1419, 192×192×16384 1454, 1442, 1506, 256×256×4096 622, 642, 636; bf16 2643, 2622, 2701; 2871,
-// 3020, 2970; 1251, 1314, 1293.
-int rows_in_place(const Product& product) {
-  const KernelCode& code = *product.code;
-  if (product.a_in_place) return code.mr;
-  if (product.is_dots || !keeps_rows_of_a(product)) return 0;
-  if (keeps_apart(product, code.mr)) return code.mr;
-  const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
-  return copies_for_few && keeps_apart(product, code.few_rows) ? code.few_rows : 0;
 }
 
 Blocking blocking_of(const Launch& launch, const Product& product) {

@@ -95,7 +95,4 @@ struct Step {
 };
 Step step_of(const Plan& plan, const Product& product);
 
-// Rows of A that register tiles take at a time where they lie; 0 where A is packed or copied.
-int rows_in_place(const Product& product);
-
 }  // namespace tessera::cpu

@@ -79,6 +79,11 @@ bool is_amd() {
   return cpuid(0).ebx == 0x68747541;
 }  // "Auth…enticAMD"
 
+bool has_two_units() {
+  static const bool is_so = !is_amd();
+  return is_so;
+}
+
 int processor_family() {
   const std::uint32_t signature = cpuid(1).eax;
   return static_cast<int>(((signature >> 8) & 0xf) + ((signature >> 20) & 0xff));

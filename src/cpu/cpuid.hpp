@@ -11,6 +11,9 @@ std::string_view host_architecture();
 
 bool is_amd();
 
+// Whether two units do all vectors' work, as on Intel's processors.
+bool has_two_units();
+
 // As CPUID counts: AMD's Zen 1 and 2 are 0x17, Zen 3 and 4 0x19, Zen 5 is 0x1a.
 int processor_family();
 

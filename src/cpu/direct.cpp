@@ -10,6 +10,7 @@
 #include "cpu/claims.hpp"
 #include "cpu/copied_rows.hpp"
 #include "cpu/product.hpp"
+#include "cpu/rows_of_a.hpp"
 #include "cpu/threads.hpp"
 
 namespace tessera::cpu {

@@ -1,0 +1,84 @@
+#include "cpu/rows_of_a.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cpu/cpuid.hpp"
+#include "cpu/nearest_cache.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+// Fewer columns of B do not make up for copying A.
+constexpr std::int64_t kColumnsWorthCopying = 256;
+
+// Where two units do all vectors' work, as on Intel's processors, A's rows are packed for so many
+// columns: twelve rows that enter their next lines at once keep the multiply-adds waiting, and a
+// sign that is flipped in passing takes a multiply-add's place. Emerald Rapids, one thread,
+// 2026-11, GFLOP/s in place or copied, and packed: f32 512³ 150 and 159, 1024³ 146 and 157,
+// 384×384×3000 103 and 110, 1000×64×1000 138 and 98, f64 512³ 70 and 74, 1000×64×1000 71 and 63; i8
+// 512³ 465 and 663, 128³ 410 and 485, 1000×32×1000 482 and 452. Not measured with tile registers,
+// which read rows themselves.
+constexpr std::int64_t kColumnsWorthPacking = 256;
+constexpr std::int64_t kColumnsWorthFlipping = 64;
+
+bool packs_rows(const Product& product) {
+  const KernelCode& code = *product.code;
+  if (!has_two_units() || !(code.reads_in_place || code.interleaves)) return false;
+  const bool flips_signs = code.panel_extra_b > 0;
+  return product.block_cols() >= (flips_signs ? kColumnsWorthFlipping : kColumnsWorthPacking);
+}
+
+// Whether so many rows of A find room side by side in the nearest cache, where they stay while k
+// runs along a line of each. A quarter of a set's ways is left to the lines of B that pass by, and
+// to whoever shares the core: while another guest of the machine was on the other hardware thread,
+// lines that took all twelve ways of a set on a Zen 5 drove each other out, and 128×128×32768 took
+// 1.7 times as long (docs/performance.md). Bits do not depend on it.
+bool keeps_apart(const Product& product, int rows) {
+  return rows_keep_apart(product.a, rows, nearest_cache_ways() * 3 / 4);
+}
+
+}  // namespace
+
+bool keeps_rows_of_a(const Product& product) {
+  const KernelCode& code = *product.code;
+  if (!code.keeps_rows || product.a.col_stride != 1 || packs_rows(product)) return false;
+  if (code.depth_step == 1) return true;
+  const std::int64_t block = product.specs.a.block_cols;
+  const bool is_one = product.depth() <= block;
+  const std::int64_t last = is_one ? product.depth() : (product.depth() - 1) % block + 1;
+  const auto suits = [&](std::int64_t depth) {
+    return depth % code.depth_step == 0 || (code.ends_rows && depth > code.depth_step);
+  };
+  // Of several blocks all but the last are whole groups.
+  return !product.b_in_place && suits(last) && (is_one || block % code.depth_step == 0);
+}
+
+// Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536
+// 102.8 and 99.7 GFLOP/s, 512³ on two threads 222 and 215. Rows of a multiple of 4 KB on a Zen 5,
+// nobody beside, microseconds with twelve in place, eight, and copied: i8 128×128×32768 1332, 1313,
+// 1419, 192×192×16384 1454, 1442, 1506, 256×256×4096 622, 642, 636; bf16 2643, 2622, 2701; 2871,
+// 3020, 2970; 1251, 1314, 1293.
+int rows_in_place(const Product& product) {
+  const KernelCode& code = *product.code;
+  if (product.a_in_place) return code.mr;
+  if (product.is_dots || !keeps_rows_of_a(product)) return 0;
+  if (keeps_apart(product, code.mr)) return code.mr;
+  const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
+  return copies_for_few && keeps_apart(product, code.few_rows) ? code.few_rows : 0;
+}
+
+// L2's sets repeat every 128 KB: a quarter of each one's 16 ways. Fewer than `kLeastRows` would
+// pack B too often. Emerald Rapids, f32, one thread, 2026-11, per cent of the peak with 64, 128,
+// 256 and 512 rows that lie a multiple of 4 KB apart: 512×512×1024 92.4, 94.6, 94.5, 92.2;
+// 256×256×4096 90.7, 93.5, 93.8, 93.6; 192×192×16384 87.9, 90.8, 92.8, 92.7.
+std::int64_t rows_that_stay(const ConstMatrixView& a) {
+  constexpr std::int64_t kSetBytes = 128 << 10;
+  constexpr std::int64_t kWays = 4;
+  constexpr std::int64_t kLeastRows = 256;
+  const std::int64_t stride = a.row_stride * size_of(a.type);
+  const std::int64_t places = stride != 0 ? kSetBytes / std::gcd(stride, kSetBytes) : 1;
+  return std::max(kLeastRows, kWays * places);
+}
+
+}  // namespace tessera::cpu

@@ -1,0 +1,20 @@
+// Rows of A: where they are read as they lie, and how many find room in the caches so.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/product.hpp"
+
+namespace tessera::cpu {
+
+// Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
+// they are read in place, elsewhere copied.
+bool keeps_rows_of_a(const Product& product);
+
+// Rows of A that register tiles take at a time where they lie; 0 where A is packed or copied.
+int rows_in_place(const Product& product);
+
+// Rows of A in place that stay in L2 while B's columns pass by.
+std::int64_t rows_that_stay(const ConstMatrixView& a);
+
+}  // namespace tessera::cpu
