@@ -149,26 +149,28 @@ struct Packer {
                      std::int64_t groups, Word* panel) {
     const std::int64_t whole = source.depth / kGroup;
     const bool is_dense = source.depth_stride == 1;
-    const auto fill = [&](auto unit_at) __attribute__((always_inline)) {
-      const Source* unit = from + group * kGroup * source.depth_stride;
-      Word* to = panel + group * Width;
+    const auto fill = [&](std::int64_t at, auto unit_at) __attribute__((always_inline)) {
+      const Source* unit = from + at * kGroup * source.depth_stride;
+      Word* to = panel + at * Width;
       for (int i = 0; i < width; ++i, unit += source.along_stride) to[i] = unit_at(unit);
       for (int i = width; i < Width; ++i) to[i] = Word{};
-      ++group;
     };
-    while (group < whole) {
+    for (; group < whole; ++group) {
       if (is_dense) {
-        fill([](const Source* unit) { return Units::load(unit); });
+        fill(group, [](const Source* unit) { return Units::load(unit); });
       } else {
-        fill([&](const Source* unit) { return Units::gather(unit, source.depth_stride, kGroup); });
+        fill(group,
+             [&](const Source* unit) { return Units::gather(unit, source.depth_stride, kGroup); });
       }
     }
     if (const auto valid = static_cast<int>(source.depth % kGroup); group == whole && valid > 0) {
       if (is_dense && group > 0) {
-        fill([&](const Source* unit) { return Units::load_last(unit, valid); });
+        fill(group, [&](const Source* unit) { return Units::load_last(unit, valid); });
       } else {
-        fill([&](const Source* unit) { return Units::gather(unit, source.depth_stride, valid); });
+        fill(group,
+             [&](const Source* unit) { return Units::gather(unit, source.depth_stride, valid); });
       }
+      ++group;
     }
     // What is behind k, which may be most of a group of groups (tile_registers.hpp).
     if (group < groups) {
