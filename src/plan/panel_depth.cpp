@@ -15,12 +15,15 @@ namespace {
 // all columns and k, and with 512 columns and 1024 of k: bf16 256×4096×4096 611 and 938,
 // 512×4096×4096 870 and 1140, 1024×4096×4096 1022 and 1256, i8 128×4096×4096 774 and 1510,
 // 512×4096×4096 1614 and 2290; 512 of k: bf16 1161, 1142, i8 1967, 2128. Beside very few rows B
-// passes by once, and its rows come in as long parts: bf16 64×4096×4096 600 with 256 of k, 560 with
-// 512.
+// passes by once, in blocks that stay as well: the time with 2048 columns and 640 bytes of k over
+// the time so, bf16 16×4096×4096 1.16, 64×4096×4096 1.01, 64×11008×4096 1.08, i8 1.18, 1.14, 1.16;
+// but i8 64×1500×5000 in two tiles 0.87.
 constexpr std::int64_t kRowsBesideNearB = 1536;
 constexpr std::int64_t kColumnsOfNearB = 512;
 constexpr std::int64_t kVeryFewRows = 64;
-constexpr std::int64_t kShortNearBytes = 512;
+constexpr std::int64_t kShortNearBytes = 410;  // 512 with a quarter more
+constexpr std::int64_t kColumnsBesideVeryFewRows = 1024;
+constexpr std::int64_t kColumnsNotWorthCutting = 1536;
 constexpr std::int64_t kNearDepth = 832;  // and a quarter more (choose_block_k)
 // A larger C whose rows lie whole pages apart, so that its lines drive each other out of the near
 // caches, is written once, past them, if k is no longer than this: 4096³ in bf16 1049 with 4096
@@ -64,7 +67,11 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
 
 std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,
                                                 const Machine& machine) {
-  if (facing.m <= kVeryFewRows || facing.m > kRowsBesideNearB) return kWidestBlock;
+  if (facing.m <= kVeryFewRows) {
+    return facing.n <= kColumnsNotWorthCutting ? kColumnsNotWorthCutting
+                                               : kColumnsBesideVeryFewRows;
+  }
+  if (facing.m > kRowsBesideNearB) return kWidestBlock;
   const std::int64_t depth = std::clamp<std::int64_t>(facing.k, 1, kNearDepth + kNearDepth / 4);
   const std::int64_t fitting =
       near_b_bytes(machine.scratchpad_bytes) / (depth * kernel.packed_size);

@@ -63,6 +63,9 @@ TEST(Planner, TileRegistersTakeBNearBesideFewRows) {
     EXPECT_EQ(tile_of({4096, 4096, 4096}, type).block_k, 4096);
     EXPECT_LT(tile_of({4096, 4100, 4096}, type).block_k, 4096);
     EXPECT_EQ(tile_of({600, 600, 600}, type).block_n, 608);
+    EXPECT_EQ(tile_of({64, 4096, 4096}, type).block_n, 1024);
+    EXPECT_EQ(tile_of({64, 4096, 4096}, type).block_k * size_of(type), 512);
+    EXPECT_EQ(tile_of({64, 1500, 5000}, type).block_n, 1504);
   }
 }
 
