@@ -3,7 +3,20 @@
 
 #include <cstdint>
 
+#include "core/catalogue.hpp"
+
 namespace tessera {
+
+inline bool has_tile_registers(const KernelEntry& kernel) {
+  return kernel.architecture == "amx";
+}
+
+// Whether rows that lie so many bytes apart lie whole pages apart, so that they share few sets of
+// the near caches.
+constexpr bool rows_collide(std::int64_t pitch_bytes) {
+  constexpr std::int64_t kPageBytes = 4096;
+  return pitch_bytes % kPageBytes == 0;
+}
 
 // A packed block of B of so many bytes at most stays in the second-level cache while strips of A
 // and of C's rows pass it by, each written from end to end. One core of a Granite Rapids (2 MB of

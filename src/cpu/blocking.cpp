@@ -271,15 +271,13 @@ bool holds_b_near(const Product& product, std::int64_t depth, std::int64_t l2) {
          product.block_cols() * depth * code.packed_size_b <= near_b_bytes(l2);
 }
 
-// Lines of C that lie whole pages apart share few sets of the near caches, so that they drive each
-// other out of them and A and B as well. Granite Rapids, one thread, 2026-11, GFLOP/s of tile
-// registers through the caches and past them: bf16 2048³ 1110 and 1270, 4096³ 1080 and 1260, i8
-// 2048³ 2670 and 2770; but i8 1024³, whose C is of 4 MB, 2370 and 2250, bf16 768³, whose lines do
-// not collide, 1190 and 1125.
+// Rows of C that collide drive each other's lines out of the near caches, and A and B as well.
+// Granite Rapids, one thread, 2026-11, GFLOP/s of tile registers through the caches and past them:
+// bf16 2048³ 1110 and 1270, 4096³ 1080 and 1260, i8 2048³ 2670 and 2770; but i8 1024³, whose C is
+// of 4 MB, 2370 and 2250, bf16 768³, whose lines do not collide, 1190 and 1125.
 bool c_collides(const Product& product, std::int64_t l2) {
-  constexpr std::int64_t kPageBytes = 4096;
   const std::int64_t size = size_of(product.c.type);
-  return product.c.row_stride * size % kPageBytes == 0 &&
+  return rows_collide(product.c.row_stride * size) &&
          product.c.rows * product.c.cols * size > 2 * l2;
 }
 
@@ -340,7 +338,7 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   blocking.tile_rows = rows_in_place(product);
   const bool widens_a = product.widens_a();
   blocking.a_in_place = !widens_a && (blocking.tile_rows > 0 || blocking.rows_ahead > 0);
-  const bool keeps_rows = keeps_rows_of_a(product) && !code.packs_rows;
+  const bool keeps_rows = keeps_rows_of_a(product) && !code.packing_copies_rows;
   if (!blocking.a_in_place && (product.is_dots || widens_a || keeps_rows)) {
     blocking.copied_stride = copied_stride(blocking.depth, product.copied_size_a());
   }

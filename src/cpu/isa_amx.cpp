@@ -101,7 +101,7 @@ struct CodeAmx {
 
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
   static std::int64_t panel_bytes(std::int64_t depth) {
-    return padded(depth) / kDepth * kBlock * kRowBytes;
+    return padded(depth) / kDepth * kChunkBytesA;
   }
 
   static void pack_a(const PackSource& source, void* panels) {
@@ -117,8 +117,7 @@ struct CodeAmx {
   static Strip strip_of(const BlockOperand& a, std::int64_t row, std::int64_t chunk) {
     const auto* data = static_cast<const unsigned char*>(a.data);
     if (!a.in_place) {
-      constexpr std::int64_t kStep = kBlock * kRowBytes;
-      return {data + row / kBlock * a.panel_bytes + chunk * kStep, kRowBytes, kStep};
+      return {data + row / kBlock * a.panel_bytes + chunk * kChunkBytesA, kRowBytes, kChunkBytesA};
     }
     const std::int64_t pitch = a.along_stride * kElement;
     return {data + row * pitch + chunk * kRowBytes, pitch, kRowBytes};
@@ -249,7 +248,7 @@ struct CodeAmx {
     code.packed_size_a = kElement;
     code.packed_size_b = sizeof(typename UnitsB::Packed);
     code.keeps_rows = true;
-    code.packs_rows = true;
+    code.packing_copies_rows = true;
     code.rows_together = kStripsTogether * kBlock;
     code.accumulator = accumulator_type<Acc>();
     code.turned = turned;

@@ -188,7 +188,7 @@ struct KernelCode {
   // one.
   bool keeps_rows = false;
   bool ends_rows = false;
-  bool packs_rows = false;  // packing copies them, so that they are not copied otherwise
+  bool packing_copies_rows = false;  // so that they are not copied otherwise
   // Register tiles of so many of those rows are nearly as fast as of `mr`; 0: there are none.
   int few_rows = 0;
   // A's piece has so many rows, as long as they take half of the second-level cache at most; 0:

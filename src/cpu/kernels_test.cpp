@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -27,6 +26,7 @@ using test::kSchedules;
 using test::Placement;
 using test::plan_for;
 using test::Product;
+using test::random_bytes;
 using test::run_and_check;
 using test::task_of_panels;
 using test::types_of;
@@ -82,9 +82,7 @@ TEST_P(Kernels, BitsDoNotDependOnStepsTogether) {
   const std::int64_t rows = code.mr + code.mr / 2;
   const std::int64_t cols = code.nr + code.nr / 2 + 1;
   const std::int64_t sum_size = size_of(code.accumulator);
-  std::mt19937 random(7);
-  std::vector<unsigned char> source(1 << 18);
-  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  const std::vector<unsigned char> source = random_bytes(1 << 18, 7);
   for (const std::int64_t depth : {1, 3, 4, 7, 64, 127, 131, 200, 262}) {
     std::vector<unsigned char> a(static_cast<std::size_t>(2 * code.panel_bytes_a(depth)));
     std::vector<unsigned char> b(static_cast<std::size_t>(2 * code.panel_bytes_b(depth)));
@@ -133,9 +131,7 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
   if (code.few_stream_rows == 0) GTEST_SKIP() << "has no streams";
   const std::int64_t cols = 1100;
-  std::mt19937 random(11);
-  std::vector<unsigned char> source(1 << 19);
-  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  const std::vector<unsigned char> source = random_bytes(1 << 19, 11);
   for (const int streams : {cpu::kFewStreams, kManyStreams}) {
     const bool are_few = streams == cpu::kFewStreams;
     const std::int64_t most = are_few ? code.few_stream_rows : code.many_stream_rows;
@@ -170,9 +166,7 @@ TEST_P(Kernels, BitsOfSmallProductsDoNotDependOnTheOrderOfTiles) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
   if (code.multiply_small == nullptr) GTEST_SKIP() << "has no small products";
   const std::int64_t sum_size = size_of(code.accumulator);
-  std::mt19937 random(17);
-  std::vector<unsigned char> source(1 << 18);
-  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  const std::vector<unsigned char> source = random_bytes(1 << 18, 17);
   for (const std::int64_t rows : {1, 6, 13, 40}) {
     for (const std::int64_t cols : {3, code.nr - 1, 3 * code.nr, 5 * code.nr + 2}) {
       for (const bool packs : {false, true}) {
@@ -212,9 +206,7 @@ TEST_P(Kernels, BitsDoNotDependOnWideTiles) {
   if (code.wide_rows == 0) GTEST_SKIP() << "has no wide tiles";
   const int lanes = code.nr / 2;
   const std::int64_t sum_size = size_of(code.accumulator);
-  std::mt19937 random(13);
-  std::vector<unsigned char> source(1 << 18);
-  for (unsigned char& byte : source) byte = static_cast<unsigned char>(random() & 0x3f);
+  const std::vector<unsigned char> source = random_bytes(1 << 18, 13);
   for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(code.wide_rows, 19); ++rows) {
     const std::int64_t least = code.widens ? least_columns_in_registers(code.mr, code.nr) : 1;
     for (std::int64_t cols = least; cols <= 18 * lanes; cols += cols < 9 * lanes ? lanes / 2 : 67) {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <random>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -27,6 +26,7 @@ using test::kSchedules;
 using test::Placement;
 using test::plan_for;
 using test::Product;
+using test::random_bytes;
 using test::run_and_check;
 using test::types_of;
 
@@ -255,9 +255,7 @@ TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
   constexpr std::int64_t kMostDepth = 71;
   const std::int64_t most_cols = 2 * code.nr + 1;
   const std::int64_t stride = kMostDepth + 2;
-  std::mt19937 random(17);
-  std::vector<unsigned char> dense(static_cast<std::size_t>(most_cols * stride * size));
-  for (unsigned char& byte : dense) byte = static_cast<unsigned char>(random() & 0x3f);
+  const std::vector<unsigned char> dense = random_bytes(most_cols * stride * size, 17);
   std::vector<unsigned char> apart(3 * dense.size());
   for (std::int64_t i = 0; i < most_cols * stride; ++i) {
     std::copy_n(dense.data() + i * size, size, apart.data() + 3 * i * size);

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <random>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -28,17 +27,10 @@ using test::kSchedules;
 using test::Placement;
 using test::plan_for;
 using test::Product;
+using test::random_bytes;
 using test::run_and_check;
 using test::task_of_panels;
 using test::types_of;
-
-// Random bytes that are finite in every type.
-std::vector<unsigned char> random_bytes(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
-  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random() & 0x3f);
-  return bytes;
-}
 
 // From a cache line on, as sums that go past the caches must be.
 class Sums {
@@ -58,10 +50,6 @@ class Sums {
   std::size_t bytes_;
   std::unique_ptr<unsigned char, Free> data_;
 };
-
-bool has_tile_registers(const KernelEntry& kernel) {
-  return kernel.architecture == "amx";
-}
 
 // Rows and columns that no register ends at, k of one chunk to several pieces, sums that go on.
 TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {

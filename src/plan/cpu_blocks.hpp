@@ -5,13 +5,10 @@
 #include <cstdint>
 
 #include "core/catalogue.hpp"
+#include "core/tile_registers_rule.hpp"
 #include "tessera/plan.hpp"
 
 namespace tessera {
-
-inline bool has_tile_registers(const KernelEntry& kernel) {
-  return kernel.architecture == "amx";
-}
 
 // A split leaves each piece at least so much of each row.
 constexpr std::int64_t kLeastSplitBytes = 1024;

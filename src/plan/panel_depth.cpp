@@ -21,15 +21,14 @@ namespace {
 constexpr std::int64_t kRowsBesideNearB = 1536;
 constexpr std::int64_t kColumnsOfNearB = 512;
 constexpr std::int64_t kVeryFewRows = 64;
-constexpr std::int64_t kShortNearBytes = 410;  // 512 with a quarter more
+constexpr std::int64_t kShortNearBytes = 410;  // and a quarter more (bytes_at_most)
 constexpr std::int64_t kColumnsBesideVeryFewRows = 1024;
 constexpr std::int64_t kColumnsNotWorthCutting = 1536;
-constexpr std::int64_t kNearDepth = 832;  // and a quarter more (choose_block_k)
+constexpr std::int64_t kNearDepth = 832;  // and a quarter more (bytes_at_most)
 // A larger C whose rows lie whole pages apart, so that its lines drive each other out of the near
 // caches, is written once, past them, if k is no longer than this: 4096³ in bf16 1049 with 4096
 // bytes and 1363 with all, i8 2122 and 2472.
 constexpr std::int64_t kMostBytesAtOnce = 8192;
-constexpr std::int64_t kPageBytes = 4096;
 // With few strips of rows there is little time to fetch B's next panels, and the shorter they are
 // the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
 // 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
@@ -45,6 +44,11 @@ constexpr std::int64_t kFewStrips = 16;
 // 128×128×32768 0.96.
 constexpr std::int64_t kSomeStripsOfNarrow = 48;
 
+// What choose_block_k takes rather than one block more.
+constexpr std::int64_t bytes_at_most(std::int64_t bytes) {
+  return bytes + bytes / 4;
+}
+
 }  // namespace
 
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
@@ -53,8 +57,8 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
   if (has_tile_registers(kernel)) {
     if (facing.m <= kVeryFewRows) return kShortNearBytes;
     if (facing.m <= kRowsBesideNearB) return kNearDepth * kernel.packed_size;
-    const bool collides = facing.n * 4 % kPageBytes == 0;
-    const bool is_at_once = collides && facing.k * kernel.packed_size <= kMostBytesAtOnce;
+    const bool is_at_once = rows_collide(facing.n * size_of(ElementType::f32)) &&
+                            facing.k * kernel.packed_size <= kMostBytesAtOnce;
     return is_at_once ? kMostBytesAtOnce : most;
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
@@ -72,7 +76,8 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
                                                : kColumnsBesideVeryFewRows;
   }
   if (facing.m > kRowsBesideNearB) return kWidestBlock;
-  const std::int64_t depth = std::clamp<std::int64_t>(facing.k, 1, kNearDepth + kNearDepth / 4);
+  const std::int64_t deepest = bytes_at_most(kNearDepth * kernel.packed_size) / kernel.packed_size;
+  const std::int64_t depth = std::clamp<std::int64_t>(facing.k, 1, deepest);
   const std::int64_t fitting =
       near_b_bytes(machine.scratchpad_bytes) / (depth * kernel.packed_size);
   return std::clamp(fitting, kColumnsOfNearB, kWidestBlock);
@@ -80,7 +85,7 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
 
 int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
                    std::int64_t bytes) {
-  const std::int64_t most = (bytes + bytes / 4) / kernel.packed_size;
+  const std::int64_t most = bytes_at_most(bytes) / kernel.packed_size;
   const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
   const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
   return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);

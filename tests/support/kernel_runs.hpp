@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "core/catalogue.hpp"
 #include "cpu/cpuid.hpp"
@@ -54,6 +57,14 @@ inline Plan plan_for(const KernelEntry& kernel, const GemmTypes& types, const Ge
   plan.tile.block_k = static_cast<int>(blocks.block_k);
   plan.schedule = schedule;
   return plan;
+}
+
+// Random bytes that are finite in every type.
+inline std::vector<unsigned char> random_bytes(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random() & 0x3f);
+  return bytes;
 }
 
 // A block of packed panels, without its sums.
