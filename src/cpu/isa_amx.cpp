@@ -91,11 +91,12 @@ struct CodeAmx {
   // registers.
   static constexpr std::int64_t kChunksTogether = 8;
   static constexpr int kStripsTogether = 4;
-  // With so few, writing C is most of the work: one strip of it at a time from end to end. Granite
-  // Rapids, one thread, 2026-11, the time by four strips over the time so, bf16 355×342×29 1.67,
-  // 1000×1000×28 1.59, 507×104×64 1.23, 1000×1000×100 1.16, 2000×2000×64 1.32; i8
-  // 1000×1000×100 1.31, 2000×2000×64 1.34; with more of them bf16 256³ 0.83 to 0.93.
-  static constexpr std::int64_t kFewChunks = 4;
+  // Where B stays in the second-level cache it is the other way round: a strip of A with so much of
+  // k stays in the nearest one, and all of B passes by, so that C is written from end to end.
+  // Granite Rapids, one thread, 2026-11, the time by pieces of B's panels over the time so: i8 192³
+  // 1.1, 512³ 1.1, 768³ 1.19, 1000³ 1.16, 1024³ 1.25, 200×2000×128 1.15, bf16 384³ 1.09, 512³ 1.14;
+  // level with 2 KB of a row, whose strips leave it.
+  static constexpr std::int64_t kMostNearChunks = 24;
   // A panel that is no longer is one piece: no sums are kept beside it then.
   static constexpr std::int64_t kMostChunksAtOnce = 16;
 
@@ -137,6 +138,7 @@ struct CodeAmx {
     Acc of[kStripsTogether][kBlock * kBlock];
   };
 
+  template <Staying What>
   static void multiply_group(const BlockTask& task, const Group& group, const unsigned char* b,
                              KeptSums& kept, TileRegisters& registers) {
     const std::int64_t chunks = padded(task.depth) / kDepth;
@@ -174,8 +176,8 @@ struct CodeAmx {
         const Strip a = strip_of(task.a, group.row + strip * kBlock, first);
         SumPlace from;
         if (first > 0 || goes_on) from = place(strip, first == 0 && is_direct);
-        registers.multiply<Multiply>(a, b + first * kChunkBytesB, count, group.rows, group.cols,
-                                     from, place(strip, is_last && is_direct));
+        registers.multiply<Multiply, What>(a, b + first * kChunkBytesB, count, group.rows,
+                                           group.cols, from, place(strip, is_last && is_direct));
       }
     }
     if (is_direct && task.finish == nullptr) return;
@@ -202,14 +204,16 @@ struct CodeAmx {
     const int most_rows = some_of(task.rows, kBlock);
     const int most_cols = some_of(task.cols, kBlock);
     TileRegisters registers(most_rows, most_cols);
+    const bool a_stays = task.sums_are_far && padded(task.depth) / kDepth <= kMostNearChunks;
+    const int together = a_stays ? 1 : kStripsTogether;
     const auto panel = [&](Group group, std::int64_t col) {
       group.col = col;
       group.cols = some_of(task.cols - col, kBlock);
       const auto* b = static_cast<const unsigned char*>(task.b.data);
-      multiply_group(task, group, b + col / kBlock * task.b.panel_bytes, kept, registers);
+      b += col / kBlock * task.b.panel_bytes;
+      a_stays ? multiply_group<Staying::a>(task, group, b, kept, registers)
+              : multiply_group<Staying::b>(task, group, b, kept, registers);
     };
-    const int together =
-        task.sums_are_far && padded(task.depth) / kDepth <= kFewChunks ? 1 : kStripsTogether;
     const auto group_at = [&](std::int64_t row) {
       const std::int64_t left = task.rows - row;
       Group group;
