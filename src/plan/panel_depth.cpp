@@ -9,26 +9,27 @@
 namespace tessera {
 namespace {
 
-// Tile registers: beside few rows B's packed block is to stay in the second-level cache, where
-// strips of A pass it by; its panels need not be short then, for the microkernel takes them in
-// pieces. One core of a Granite Rapids (2 MB of L2), 2026-11, GFLOP/s with one block of
-// all columns and k, and with 512 columns and 1024 of k: bf16 256×4096×4096 611 and 938,
-// 512×4096×4096 870 and 1140, 1024×4096×4096 1022 and 1256, i8 128×4096×4096 774 and 1510,
-// 512×4096×4096 1614 and 2290; 512 of k: bf16 1161, 1142, i8 1967, 2128. Beside very few rows B
+// Tile registers: B's packed block is to stay in the second-level cache, while strips of A as deep,
+// which stay in the nearest one, pass it by (cpu/isa_amx.cpp). One core of a Granite Rapids (2 MB
+// of L2), 2026-11, GFLOP/s with one block of all columns and k, and so: bf16 2048³ 1290
+// and 1490, 3000³ 1090 and 1440, 2048×4096×1024 1390 and 1580, 5000³ 1050 and 1230, i8 2048³ 2760
+// and 3000, 3000³ 2270 and 3030, 8000×8000×2000 1780 and 2370; with blocks of 512 columns
+// and 2048 bytes of k i8 2048³ 2800, of 2048 columns and 512 bytes 2510. Beside very few rows B
 // passes by once, in blocks that stay as well: the time with 2048 columns and 640 bytes of k over
 // the time so, bf16 16×4096×4096 1.16, 64×4096×4096 1.01, 64×11008×4096 1.08, i8 1.18, 1.14, 1.16;
 // but i8 64×1500×5000 in two tiles 0.87.
-constexpr std::int64_t kRowsBesideNearB = 1536;
+constexpr std::int64_t kNearBytes = 1024;  // and a quarter more (bytes_at_most)
 constexpr std::int64_t kColumnsOfNearB = 512;
 constexpr std::int64_t kVeryFewRows = 64;
-constexpr std::int64_t kShortNearBytes = 410;  // and a quarter more (bytes_at_most)
+constexpr std::int64_t kShortNearBytes = 410;  // and a quarter more
 constexpr std::int64_t kColumnsBesideVeryFewRows = 1024;
 constexpr std::int64_t kColumnsNotWorthCutting = 1536;
-constexpr std::int64_t kNearDepth = 832;  // and a quarter more (bytes_at_most)
-// A larger C whose rows lie whole pages apart, so that its lines drive each other out of the near
-// caches, is written once, past them, if k is no longer than this: 4096³ in bf16 1049 with 4096
-// bytes and 1363 with all, i8 2122 and 2472.
+// A very large C whose rows lie whole pages apart, so that its lines drive each other out of the
+// near caches, is written once, past them, if k is no longer than this. GFLOP/s with B near and so:
+// i8 8192×8192×4096 2310 and 2600, bf16 8192×8192×2048 1150 and 1310; 4096³ 1350 and 1380, i8 2620
+// and 2640; smaller ones are better near: bf16 3072³ 1455 and 1270, i8 3120 and 2350.
 constexpr std::int64_t kMostBytesAtOnce = 8192;
+constexpr std::int64_t kScratchpadsOfC = 24;
 // With few strips of rows there is little time to fetch B's next panels, and the shorter they are
 // the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
 // 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
@@ -49,6 +50,14 @@ constexpr std::int64_t bytes_at_most(std::int64_t bytes) {
   return bytes + bytes / 4;
 }
 
+bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine) {
+  const std::int64_t size = size_of(ElementType::f32);  // as of i32
+  const double c_elements = static_cast<double>(facing.m) * static_cast<double>(facing.n);
+  return rows_collide(facing.n * size) && facing.k * kernel.packed_size <= kMostBytesAtOnce &&
+         c_elements * static_cast<double>(size) >
+             kScratchpadsOfC * static_cast<double>(machine.scratchpad_bytes);
+}
+
 }  // namespace
 
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
@@ -56,10 +65,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
   const std::int64_t most = panel_bytes_per_row(kernel);
   if (has_tile_registers(kernel)) {
     if (facing.m <= kVeryFewRows) return kShortNearBytes;
-    if (facing.m <= kRowsBesideNearB) return kNearDepth * kernel.packed_size;
-    const bool is_at_once = rows_collide(facing.n * size_of(ElementType::f32)) &&
-                            facing.k * kernel.packed_size <= kMostBytesAtOnce;
-    return is_at_once ? kMostBytesAtOnce : most;
+    return writes_c_at_once(kernel, facing, machine) ? kMostBytesAtOnce : kNearBytes;
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
   if (strips <= kFewStrips) return most / 4;
@@ -75,9 +81,8 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
     return facing.n <= kColumnsNotWorthCutting ? kColumnsNotWorthCutting
                                                : kColumnsBesideVeryFewRows;
   }
-  if (facing.m > kRowsBesideNearB) return kWidestBlock;
-  const std::int64_t deepest = bytes_at_most(kNearDepth * kernel.packed_size) / kernel.packed_size;
-  const std::int64_t depth = std::clamp<std::int64_t>(facing.k, 1, deepest);
+  if (writes_c_at_once(kernel, facing, machine)) return kWidestBlock;
+  const std::int64_t depth = choose_block_k(facing.k, kernel, 1, kNearBytes);
   const std::int64_t fitting =
       near_b_bytes(machine.scratchpad_bytes) / (depth * kernel.packed_size);
   return std::clamp(fitting, kColumnsOfNearB, kWidestBlock);
