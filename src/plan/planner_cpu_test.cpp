@@ -69,6 +69,22 @@ TEST(Planner, TileRegistersTakeBNear) {
   }
 }
 
+TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto tile_of = [&](const GemmShape& shape, ElementType type) {
+    PlanOptions options;
+    options.workers = 2;
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine, options).tile;
+  };
+  for (const ElementType type : {ElementType::bf16, ElementType::i8}) {
+    for (const GemmShape& shape : {GemmShape{1000, 1000, 100}, {512, 512, 512}, {768, 768, 768}}) {
+      EXPECT_GE(tile_of(shape, type).block_n, shape.n) << shape.m;
+      EXPECT_LT(tile_of(shape, type).block_m, shape.m);
+    }
+    EXPECT_LT(tile_of({256, 256, 256}, type).block_n, 256);
+  }
+}
+
 TEST(Planner, OneRowIsSharedByAllCores) {
   const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
   EXPECT_EQ(plan.schedule.workers, 8);

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <vector>
 
+#include "core/tile_registers_rule.hpp"
 #include "plan/candidates.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
 #include "plan/invariant.hpp"
 #include "plan/passing.hpp"
+#include "plan/worker_time.hpp"
 
 namespace tessera {
 namespace {
@@ -83,13 +85,14 @@ std::vector<int> worker_counts(const PlanRequest& request) {
 // first that leave a worker the least of A and B: where predictions are alike, that choice stands,
 // and many workers share the last cache's bandwidth, which no prediction counts. Of two that leave
 // as much the one with more parts of the columns comes first. Where they may pack B in passing, a
-// byte of A counts as two of B (plan/worker_time.cpp), and more parts of the rows come first.
-std::vector<int> cuts_of_plane(const GemmShape& shape, int workers, bool may_pass) {
+// byte of A counts as two of B (plan/worker_time.cpp), and more parts of the rows come first, as
+// where rows of C are dear to share.
+std::vector<int> cuts_of_plane(const GemmShape& shape, int workers, bool may_pass, bool are_dear) {
   std::vector<int> cuts;
   for (int across_m = 1; across_m <= workers; ++across_m) {
     if (workers % across_m == 0) cuts.push_back(across_m);
   }
-  if (may_pass) std::ranges::reverse(cuts);
+  if (may_pass || are_dear) std::ranges::reverse(cuts);
   std::ranges::stable_sort(cuts, {}, [&](int across_m) {
     return (may_pass ? 2 : 1) * static_cast<double>(shape.m) / across_m +
            static_cast<double>(shape.n) * across_m / workers;
@@ -105,11 +108,16 @@ void add_equal_shares(Enumeration& tiles, int workers) {
   const auto strips = [](std::int64_t size, int width) {
     return std::max<std::int64_t>(1, pieces(size, width));
   };
+  const PlanRequest& request = tiles.variants.request;
+  const bool may_pass = tiles.variants.may_pass_here();
+  const bool are_dear =
+      has_tile_registers(kernel) &&
+      row_of_c_cut_by_tile_registers(shape, request.problem, request.machine, workers) > 0;
   for (int across_k = 1; across_k <= workers; ++across_k) {
     if (workers % across_k != 0) continue;
     if (across_k > 1 && shape.k < across_k * (kLeastSplitBytes / size_of(kernel.a))) break;
     const int in_plane = workers / across_k;
-    for (const int across_m : cuts_of_plane(shape, in_plane, tiles.variants.may_pass_here())) {
+    for (const int across_m : cuts_of_plane(shape, in_plane, may_pass, are_dear)) {
       const int across_n = in_plane / across_m;
       if (across_m > strips(shape.m, kernel.tile.mr)) continue;
       if (across_n > strips(shape.n, kernel.tile.nr)) continue;

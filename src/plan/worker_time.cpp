@@ -5,6 +5,7 @@
 
 #include "core/in_place_rule.hpp"
 #include "core/sm90_tiles.hpp"
+#include "core/tile_registers_rule.hpp"
 #include "plan/intensity.hpp"
 #include "plan/orientation.hpp"
 #include "plan/passing.hpp"
@@ -85,6 +86,17 @@ constexpr double kRowOfBCut = 200e-9;
 constexpr double kRowOfCCut = 50e-9;
 constexpr double kRowOfCHidden = 0.2;
 constexpr int kCacheLine = 64;
+// Tile registers write C so fast that workers that write parts of its rows wait for each other,
+// wherever the rows start: most where k is short, and C too large for a near cache; elsewhere two
+// workers, while with more of them it does not show. Microseconds with C's columns divided and with
+// its rows, 2026-11: Granite Rapids, two threads, i8 1000×1000×100 194, 87, 384×384×3000 236, 190,
+// 768³ 173, 147, 1024³ 388, 361, 512³ 61, 52; bf16 2000×2000×64 520, 324, 768³ 404, 307, 512³ 98,
+// 87; of a small C i8 256³ 9.2, 9.7, 320³ 13.5, 15.0, bf16 192³ 8.0, 9.2. Emerald Rapids, 16
+// threads, four by four, two by eight and sixteen, i8 1000×1000×100 77, 52, 36, 512³ 36, 42, 46,
+// bf16 768³ 190, 225, 230.
+constexpr double kRowOfCCutShort = 100e-9;
+constexpr double kRowOfCCutByTwo = 30e-9;
+constexpr std::int64_t kShortRowBytes = 256;
 
 // Emerald Rapids, two threads, 2026-11: m = 1, 2, 4 and 8 with n = k = 4096 take 7, 11, 17 and 48
 // ns more for each row that is cut than with k cut instead, m = 4, 16 and 32 with n = 5001 28, 48
@@ -212,10 +224,12 @@ double reading_in_passing(const Block& block, const Machine& machine, double foo
 // The share of C's sums that leave L2 from one iteration to the next. Beside packed panels half of
 // it is theirs; in passing nearly all, and twice as many sums all leave. Emerald Rapids, f32, two
 // threads, 1000³ under tiles of 504×1008, 2026-11: 6.58 ms with 256 of k at a time, 6.57 with 512;
-// one thread, 1000×1000: 12.31 and 12.14.
-double sums_beyond_l2(const Machine& machine, double bytes, bool passes) {
+// one thread, 1000×1000: 12.31 and 12.14. Beside B's blocks for tile registers a quarter is theirs:
+// Granite Rapids, two threads, bf16 1024³ 853 µs under four tiles of 256 rows, 770 under two of
+// 512 columns.
+double sums_beyond_l2(const Machine& machine, double bytes, bool passes, bool b_is_near) {
   const auto l2 = static_cast<double>(machine.scratchpad_bytes);
-  if (!passes) return 2 * bytes <= l2 ? 0 : 1;
+  if (!passes) return (b_is_near ? 4 : 2) * bytes <= l2 ? 0 : 1;
   return std::clamp(2 * (1 - l2 / std::max(bytes, 1.0)), 0.0, 1.0);
 }
 
@@ -379,6 +393,15 @@ KernelSpeed speed_of(const KernelEntry* kernel) {
 
 }  // namespace
 
+double row_of_c_cut_by_tile_registers(const GemmShape& shape, const Problem& problem,
+                                      const Machine& machine, int workers) {
+  const double c_bytes = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                         size_of(accumulator_of(problem.types));
+  const auto l2 = static_cast<double>(machine.scratchpad_bytes);
+  if (shape.k <= kShortRowBytes / size_of(problem.types.a) && c_bytes > l2) return kRowOfCCutShort;
+  return workers == 2 && 4 * c_bytes > l2 ? kRowOfCCutByTwo : 0;
+}
+
 double worker_cache_rate(const Machine& machine) {
   return machine.cache_bytes_per_second / machine.workers;
 }
@@ -453,6 +476,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   WorkerTime time;
   time.arithmetic = 2 * effective_rows(block.rows, passes ? kPassingRows : tile.mr) *
                     effective_columns(block.cols, tile.nr) * block.depth / rate;
+  const bool b_is_near = kernel != nullptr && has_tile_registers(*kernel);
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
       kernel != nullptr && (kernel->reads_in_place || (interleaves && !block.b_in_place));
@@ -473,15 +497,17 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
       time.packing += row_of_b_cut(machine, block.rows, interleaves) *
                       share_beyond_l2(machine, footprint) * block.depth;
     }
-    if (problem.c.alignment < kCacheLine) {
+    if (b_is_near) {
+      time.finish = block.rows * row_of_c_cut_by_tile_registers(shape, problem, machine, busy);
+    } else if (problem.c.alignment < kCacheLine) {
       time.finish =
           std::max(0.0, kRowOfCCut * block.rows - kRowOfCHidden * grid.k * time.arithmetic);
     }
   }
-  const double accumulating = grid.k > 1 ? sums_beyond_l2(machine, accumulators, passes) *
-                                               kExposedAccumulation * 2 * accumulators /
-                                               worker_cache_rate(machine)
-                                         : 0;
+  const double accumulating =
+      grid.k > 1 ? sums_beyond_l2(machine, accumulators, passes, b_is_near) * kExposedAccumulation *
+                       2 * accumulators / worker_cache_rate(machine)
+                 : 0;
   time.other = accumulating + machine.cost.iteration_overhead_seconds;
   return time;
 }
