@@ -27,4 +27,9 @@ constexpr std::int64_t near_b_bytes(std::int64_t scratchpad_bytes) {
   return scratchpad_bytes / 20 * 11;
 }
 
+// Whether a C of so many bytes does not stay in the nearest cache beside A and B.
+constexpr bool leaves_nearest(std::int64_t c_bytes, std::int64_t l1_bytes) {
+  return 4 * c_bytes > 3 * l1_bytes;
+}
+
 }  // namespace tessera

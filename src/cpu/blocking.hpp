@@ -70,6 +70,7 @@ struct Blocking {
   // and 9.8, bf16 10.2 and 5.1, i8 7.1 and 3.6; without fetching f32 4096×4096×64 14.0. A C of 4 to
   // 9 MB, which stays in the last cache, would gain nothing, and lose 2 to 5 % to the fetching.
   bool sums_are_far = false;
+  bool fetches_sums = false;  // BlockTask's
   std::int64_t copied_stride = 0;
   // BlockTask's. On Intel's processors, whose cores run two hardware threads: alone on its core a
   // register tile keeps both units busy either way, and beside another it waits for instructions.
@@ -81,6 +82,9 @@ struct Blocking {
   bool fetches_near = false;  // BlockTask's
   bool streams_sums = false;  // BlockTask's, of a product's only block of k
 };
+
+// Whether tile registers fetch rows of C (BlockTask::fetches_sums).
+bool fetches_rows_of_c(const Plan& plan, const Product& product);
 
 Blocking blocking_of(const Launch& launch, const Product& product);
 

@@ -5,6 +5,7 @@
 
 #include "core/alike.hpp"
 #include "core/in_place_rule.hpp"
+#include "core/tile_registers_rule.hpp"
 #include "cpu/blocking.hpp"
 #include "cpu/cache_line.hpp"
 #include "cpu/claims.hpp"
@@ -37,7 +38,7 @@ FacedSizes faced_sizes(const Product& product) {
 bool walks_strips(const Plan& plan, const Product& product) {
   const std::int64_t c_bytes = product.c.rows * product.c.cols * size_of(product.code->accumulator);
   return product.code->rows_together > 0 && !product.b_in_place &&
-         4 * c_bytes > 3 * plan.machine.l1_bytes;
+         leaves_nearest(c_bytes, plan.machine.l1_bytes);
 }
 
 // The products of a group one after another, each with its form, which is worked out where it
@@ -166,8 +167,10 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
-  form.task.sums_are_far = step.goes_along_rows || walks_strips(plan, product) ||
-                           (!product.is_dots && walks_rows(sizes, l2));
+  const bool by_strips = walks_strips(plan, product);
+  form.task.sums_are_far =
+      step.goes_along_rows || by_strips || (!product.is_dots && walks_rows(sizes, l2));
+  form.task.fetches_sums = by_strips && fetches_rows_of_c(plan, product);
   if (product.widens_a() || (product.is_dots && !product.a_in_place)) {
     const int size = product.copied_size_a();
     const std::int64_t stride = copied_stride(product.depth(), size);

@@ -97,6 +97,8 @@ struct CodeAmx {
   // 1.1, 512³ 1.1, 768³ 1.19, 1000³ 1.16, 1024³ 1.25, 200×2000×128 1.15, bf16 384³ 1.09, 512³ 1.14;
   // level with 2 KB of a row, whose strips leave it.
   static constexpr std::int64_t kMostNearChunks = 24;
+  // Fewer leave no time to fetch C's rows.
+  static constexpr std::int64_t kLeastChunksToFetch = 2;
   // A panel that is no longer is one piece: no sums are kept beside it then.
   static constexpr std::int64_t kMostChunksAtOnce = 16;
 
@@ -150,6 +152,8 @@ struct CodeAmx {
     const bool streams = task.streams_sums && is_plain && group.cols == kBlock &&
                          are_whole_lines(task.sum, task.sum_stride * 4);
     const bool is_direct = is_plain && !streams && registers.hold_just(group.rows, group.cols);
+    const bool fetches = is_direct && chunks >= kLeastChunksToFetch && task.fetches_sums &&
+                         !are_whole_lines(task.sum, task.sum_stride * 4);
     const Part part{task.sum_stride, group.rows, group.cols};
     const auto sum_at = [&](int strip) {
       return static_cast<Acc*>(task.sum) + (group.row + strip * kBlock) * task.sum_stride +
@@ -176,8 +180,14 @@ struct CodeAmx {
         const Strip a = strip_of(task.a, group.row + strip * kBlock, first);
         SumPlace from;
         if (first > 0 || goes_on) from = place(strip, first == 0 && is_direct);
+        const SumPlace to = place(strip, is_last && is_direct);
+        if (fetches && is_last && from.at != to.at) {
+          const auto at_once = static_cast<int>((group.rows + count - 1) / count);
+          registers.fetch_beside({static_cast<const unsigned char*>(to.at), to.pitch,
+                                  4 * group.cols, group.rows, at_once});
+        }
         registers.multiply<Multiply, What>(a, b + first * kChunkBytesB, count, group.rows,
-                                           group.cols, from, place(strip, is_last && is_direct));
+                                           group.cols, from, to);
       }
     }
     if (is_direct && task.finish == nullptr) return;

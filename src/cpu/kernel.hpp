@@ -147,6 +147,8 @@ struct BlockTask {
   // of a tile's sums first. Only where `depth` is short, or B's block near tile registers
   // (Blocking).
   bool sums_are_far = false;
+  // Rows of sums that lie across lines are fetched before they are stored; of tile registers.
+  bool fetches_sums = false;
   // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
   // where there is code for it: fewer instructions, the same bits.
   bool steps_together = false;

@@ -65,6 +65,27 @@ struct SumPlace {
   }
 };
 
+// A block's rows of C, to be fetched while it is multiplied, some with each 64 bytes of k. Its
+// stores need them if they lie across lines: of such a store the processor does not ask for both
+// lines ahead. Blocks with 192 bytes of k beside C in the second-level cache, Granite Rapids,
+// 2026-11, microseconds for 121: on lines 14.7, across them 29, fetched before 16.5.
+struct RowsToFetch {
+  const unsigned char* next = nullptr;
+  std::int64_t pitch = 0;
+  int bytes = 0;  // of each
+  int left = 0;
+  int at_once = 0;
+
+  void fetch_some() {
+    if (left == 0) return;
+    for (int row = some_of(left, at_once); row > 0; --row, --left, next += pitch) {
+      __builtin_prefetch(next, 1, 3);
+      __builtin_prefetch(next + kRowBytes, 1, 3);
+      __builtin_prefetch(next + bytes - 1, 1, 3);
+    }
+  }
+};
+
 // Up to 32 rows of A: of a packed panel, or where they lie. In bytes.
 struct Strip {
   const unsigned char* data = nullptr;
@@ -212,6 +233,9 @@ class TileRegisters {
     to_ = to;
   }
 
+  // Rows of what the next block's sums go to, for that block.
+  void fetch_beside(const RowsToFetch& rows) { to_fetch_ = rows; }
+
   // Stores the sums that are still in registers.
   void flush() {
     if (to_.at == nullptr) return;
@@ -229,6 +253,7 @@ class TileRegisters {
     using A = OperandRegisters<What == Staying::a>;
     using B = OperandRegisters<What == Staying::b>;
     constexpr std::int64_t kPitchB = kBlock * 4;
+    to_fetch_.fetch_some();
     B::load_left_b(b, kPitchB);
     A::load_upper_a(a.data, a.pitch);
     SumRegister<0>::exchange(to_, from);
@@ -250,6 +275,7 @@ class TileRegisters {
     for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
       a.data += a.step;
       b += kChunkBytesB;
+      to_fetch_.fetch_some();
       B::load_left_b(b, kPitchB);
       A::load_upper_a(a.data, a.pitch);
       if constexpr (Wide) B::load_right_b(b + kRowBytes, kPitchB);
@@ -263,6 +289,7 @@ class TileRegisters {
     }
   }
 
+  RowsToFetch to_fetch_;
   int rows_ = 0;
   int cols_ = 0;
   bool is_low_ = false;

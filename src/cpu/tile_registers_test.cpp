@@ -176,6 +176,10 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   EXPECT_TRUE(blocking(far, 64, 0).streams_sums);
   EXPECT_FALSE(blocking(far, 64, 16).streams_sums);
   EXPECT_FALSE(blocking(far / 2, 32, 0).streams_sums);
+  // Rows 4 KB apart, or nearly, would drive each other out of the nearest cache.
+  EXPECT_TRUE(blocking(near, 64, 6).fetches_sums);
+  EXPECT_FALSE(blocking(near, 64, 1).fetches_sums);
+  EXPECT_FALSE(blocking(near, 64, 0).fetches_sums);
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ void TileRunner::run(const WorkItem& item) {
   first.tile_rows = static_cast<std::int16_t>(blocking_.tile_rows);
   first.b_is_far = blocking_.b_is_far;
   first.sums_are_far = blocking_.sums_are_far;
+  first.fetches_sums = blocking_.fetches_sums;
   first.steps_together = blocking_.steps_together;
   first.fetches_near = blocking_.fetches_near;
   first.streams_sums = whole && blocking_.streams_sums;
