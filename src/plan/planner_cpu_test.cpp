@@ -82,6 +82,8 @@ TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
       EXPECT_LT(tile_of(shape, type).block_m, shape.m);
     }
     EXPECT_LT(tile_of({256, 256, 256}, type).block_n, 256);
+    // Parts of these would meet in cache lines.
+    EXPECT_GE(tile_of({300, 300, 300}, type).block_n, 300);
   }
 }
 
