@@ -208,6 +208,40 @@ struct CodeAmx {
     }
   }
 
+  // Whole blocks whose sums go straight to C, with nothing that follows: those of a strip that
+  // stays near along C's rows, of a panel down its columns. They are so short that what
+  // multiply_group asks for each shows: Granite Rapids, one thread, 2026-11, the time without over
+  // the time so, i8 128³ 1.13, 300³ 1.05, 768³ 1.03, bf16 128³ 1.04, 355×342×29 1.05. Returns how
+  // many columns, or rows, are done, none where it does not suit.
+  template <Staying What>
+  static std::int64_t multiply_direct(const BlockTask& task, std::int64_t row, std::int64_t col,
+                                      int rows, TileRegisters& registers) {
+    const std::int64_t chunks = padded(task.depth) / kDepth;
+    const bool is_plain = task.sum != nullptr && task.finish == nullptr && task.alpha == 1 &&
+                          (task.beta == 0 || task.beta == 1) && !task.streams_sums;
+    const bool is_one_piece = chunks > 0 && (What == Staying::a || chunks <= kMostChunksAtOnce);
+    if (!is_plain || !is_one_piece || !registers.hold_just(rows, kBlock)) return 0;
+    const std::int64_t pitch = task.sum_stride * 4;
+    RowsToFetch ahead{nullptr, pitch, 4 * kBlock, rows, 0};
+    const bool fetches = task.fetches_sums && task.beta == 0 && chunks >= kLeastChunksToFetch &&
+                         !are_whole_lines(task.sum, pitch);
+    if (fetches) ahead.at_once = static_cast<int>((rows + chunks - 1) / chunks);
+    const auto* b = static_cast<const unsigned char*>(task.b.data);
+    const std::int64_t end = What == Staying::a ? task.cols : task.rows;
+    std::int64_t& at = What == Staying::a ? col : row;
+    for (; at + kBlock <= end; at += kBlock) {
+      const SumPlace to{static_cast<Acc*>(task.sum) + row * task.sum_stride + col, pitch};
+      if (fetches) {
+        ahead.next = static_cast<const unsigned char*>(to.at);
+        registers.fetch_beside(ahead);
+      }
+      registers.multiply<Multiply, What>(strip_of(task.a, row, 0),
+                                         b + col / kBlock * task.b.panel_bytes, chunks, rows,
+                                         kBlock, task.beta == 1 ? to : SumPlace{}, to);
+    }
+    return at;
+  }
+
   static void multiply(const BlockTask& task) {
     if (task.rows == 0 || task.cols == 0) return;
     KeptSums kept;
@@ -237,12 +271,18 @@ struct CodeAmx {
     if (task.sums_are_far) {
       for (std::int64_t row = 0; row < task.rows;) {
         const Group group = group_at(row);
-        for (std::int64_t col = 0; col < task.cols; col += kBlock) panel(group, col);
+        std::int64_t col = 0;
+        if (a_stays) col = multiply_direct<Staying::a>(task, row, 0, group.rows, registers);
+        for (; col < task.cols; col += kBlock) panel(group, col);
         row += group.strips * kBlock;
       }
     } else {
       for (std::int64_t col = 0; col < task.cols; col += kBlock) {
-        for (std::int64_t row = 0; row < task.rows;) {
+        std::int64_t row = 0;
+        if (col + kBlock <= task.cols) {
+          row = multiply_direct<Staying::b>(task, 0, col, some_of(task.rows, kBlock), registers);
+        }
+        while (row < task.rows) {
           const Group group = group_at(row);
           panel(group, col);
           row += group.strips * kBlock;
