@@ -23,9 +23,11 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   };
   EXPECT_EQ(kernel_of({64, 64, 64}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({8, 4096, 4096}, {}), "cpu_amx_bf16");
-  EXPECT_EQ(kernel_of({100, 100, 12}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({100, 100, 8}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({60, 60, 12}, {}), "cpu_amx_bf16");
   // A large C is written faster, however short k is.
   EXPECT_EQ(kernel_of({1000, 1000, 4}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({300, 300, 2}, {}), "cpu_amx_bf16");
   // Bits that must not depend on the number of rows come from one kernel.
   PlanOptions invariant;
   invariant.batch_invariant = true;
@@ -36,7 +38,8 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
                                  {4096, 2, 4096},
                                  {12, 12, 500},
                                  {16, 1000, 16},
-                                 {100, 100, 8}}) {
+                                 {100, 100, 7},
+                                 {60, 60, 8}}) {
     EXPECT_EQ(kernel_of(small, {}), "cpu_avx512bf16_bf16");
     EXPECT_EQ(kernel_of(small, invariant), "cpu_amx_bf16");
     EXPECT_EQ(kernel_of(small, named), "cpu_amx_bf16");

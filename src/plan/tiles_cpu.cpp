@@ -188,16 +188,30 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
 // 12×1000×1000 2.48, 4×4096×4096 0.69, 8×4096×4096 0.87, 12×4096×4096 2.26, 1000×4×1000 0.85,
 // 1000×6×1000 1.23, i8 0.89, 1.07, 1.19, 1.34, 0.92, 1.00, 1.68, 1.10, 1.23; with B stored
 // transposed 0.56, 0.97, 1.20, 1.59, 0.50, 0.72, 0.98, 0.56, 0.87; bf16 8×8×1000 0.28 to 0.99,
-// 12×12×500 0.6 to 1.0, 20×6×2000 0.57 to 1.0, 20×20×64 3.5; with k of 8, 12, 16 and 24 bf16
-// 100×100 0.84, –, 1.32, 1.98, 300×300 –, 1.28, 1.40, –, 1000×30 1.15, –, 1.57, –, but 16×1000×16
-// 0.79; with k of 24, 32, 40 and 48 i8 100×100 0.86, 1.01, 1.20, 1.46, 64×64 1.87, 2.26, –, 3.03,
-// 1000×30 –, 0.80, –, 1.06, 168×269×30 0.95; 1000×1000 with k of 4 and 16 bf16 1.66, 2.44,
-// i8 1.27, 1.75.
+// 12×12×500 0.6 to 1.0, 20×6×2000 0.57 to 1.0, 20×20×64 3.5. With k of 4, 8, 16, 24 and 32 i8
+// 300×300 –, 1.14, 1.32, 1.41, 1.52, 355×342 –, 1.59, 1.58, 1.55, 1.60, 1000×1000 1.27, 1.68, 1.92,
+// 2.37, 2.62; 250×250 0.87, 0.97, 1.15, 1.38, 1.44, 150×150 0.71, 0.78, 0.90, 1.05, 1.12, 100×100
+// –, 0.56, 0.77, 0.99, 1.21, 64×64 –, 1.16, 1.67, 2.19, 2.63, 1000×64 0.80, 0.88, 1.05, 1.30, 1.58;
+// 1000×30 –, 0.50, 0.64, 0.70, 0.80 (36 0.89, 48 1.06), 40×40 –, 0.42, 0.61, 0.80, 0.96; with k
+// of 2, 4, 8, 10 and 12 bf16 300×300 1.15, 1.25, 1.45, 1.57, 1.71, 200×200 0.65, 0.81, 1.01, 1.07,
+// –, 100×100 0.48, 0.66, 0.96, 1.13, 1.34, 64×1000 0.84, 0.93, 1.12, 1.20, –, 1000×30 0.47,
+// 0.60, 1.14, 1.31, 1.48, 16×1000 0.40, 0.52, 0.59, 0.67, 0.81 (16 0.96).
 constexpr double kLeastSumsOfTileRegisters = 256;
+constexpr double kPartOfL2ForAnyDepth = 6;
 constexpr std::int64_t kLeastBytesOfNarrow = 64;
 constexpr std::int64_t kNarrowSide = 20;
+constexpr std::int64_t kBroadSide = 64;
 constexpr std::int64_t kLeastDepthOfPairs = 12;
+constexpr std::int64_t kLeastDepthOfBroadPairs = 8;
 constexpr std::int64_t kLeastDepthOfQuads = 40;
+constexpr std::int64_t kLeastDepthOfBroadQuads = 24;
+
+// How long a k pays, where the shorter side of C is so long.
+std::int64_t least_depth_of_tile_registers(std::int64_t smaller, int size) {
+  if (smaller < kNarrowSide) return kLeastBytesOfNarrow / size;
+  if (smaller < kBroadSide) return size == 1 ? kLeastDepthOfQuads : kLeastDepthOfPairs;
+  return size == 1 ? kLeastDepthOfBroadQuads : kLeastDepthOfBroadPairs;
+}
 
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
@@ -210,12 +224,13 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
     return "packs B, which pays for " + std::to_string(least) + " rows or more";
   }
   const double sums = bytes_of(sides.m, sides.n, accumulator_of(request.problem.types));
-  if (2 * sums >= static_cast<double>(request.machine.scratchpad_bytes)) return {};
+  if (kPartOfL2ForAnyDepth * sums >= static_cast<double>(request.machine.scratchpad_bytes)) {
+    return {};
+  }
   if (sums < size_of(ElementType::f32) * kLeastSumsOfTileRegisters) {
     return "packs both operands, which so small a C does not pay for";
   }
-  std::int64_t depth = size == 1 ? kLeastDepthOfQuads : kLeastDepthOfPairs;
-  if (smaller < kNarrowSide) depth = kLeastBytesOfNarrow / size;
+  const std::int64_t depth = least_depth_of_tile_registers(smaller, size);
   if (sides.k < depth) return "pays for " + std::to_string(depth) + " of k or more";
   return {};
 }
