@@ -280,7 +280,8 @@ struct CodeAmx {
       for (std::int64_t col = 0; col < task.cols; col += kBlock) {
         std::int64_t row = 0;
         if (col + kBlock <= task.cols) {
-          row = multiply_direct<Staying::b>(task, 0, col, some_of(task.rows, kBlock), registers);
+          registers.fit(most_rows, most_cols);
+          row = multiply_direct<Staying::b>(task, 0, col, most_rows, registers);
         }
         while (row < task.rows) {
           const Group group = group_at(row);

@@ -65,30 +65,33 @@ TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {
         std::vector<unsigned char> b(static_cast<std::size_t>(panels * code.panel_bytes_b(depth)));
         code.pack_a({bytes.data(), rows, depth, depth, 1}, a.data());
         code.pack_b({bytes.data(), cols, depth, 1, cols}, b.data());
-        const std::int64_t stride = (cols + 15) / 16 * 16 + 16;
-        const auto sums = [&](bool by_strips, bool streams, double beta) {
-          Sums sum(static_cast<std::size_t>(rows * stride * size_of(code.accumulator)));
-          cpu::BlockTask task = task_of_panels(code, {rows, cols, depth}, a.data(), b.data());
-          task.sum = sum.data();
-          task.sum_stride = stride;
-          task.sums_are_far = by_strips;
-          task.streams_sums = streams;
-          code.multiply(task);
-          if (beta != 0) {
-            task.beta = beta;
+        // Rows of sums that start on cache lines, and rows across them.
+        for (const std::int64_t stride : {(cols + 15) / 16 * 16 + 16, cols + 3}) {
+          const auto sums = [&](bool by_strips, bool streams, double beta) {
+            Sums sum(static_cast<std::size_t>(rows * stride * size_of(code.accumulator)));
+            cpu::BlockTask task = task_of_panels(code, {rows, cols, depth}, a.data(), b.data());
+            task.sum = sum.data();
+            task.sum_stride = stride;
+            task.sums_are_far = by_strips;
+            task.fetches_sums = by_strips;
+            task.streams_sums = streams;
             code.multiply(task);
-          }
-          return sum.copy();
-        };
-        for (const double beta : {0.0, 1.0, 0.5}) {
-          const auto by_panels = sums(false, false, beta);
-          ASSERT_EQ(sums(true, false, beta), by_panels) << rows << "×" << cols << "×" << depth;
-          ASSERT_EQ(sums(false, true, beta), by_panels) << rows << "×" << cols << "×" << depth;
-          // What lies beside the block is as it was.
-          const auto row_bytes = static_cast<std::size_t>(cols * size_of(code.accumulator));
-          const auto pitch = static_cast<std::size_t>(stride * size_of(code.accumulator));
-          for (std::size_t at = 0; at < by_panels.size(); ++at) {
-            ASSERT_TRUE(at % pitch < row_bytes || by_panels[at] == 0x11) << at;
+            if (beta != 0) {
+              task.beta = beta;
+              code.multiply(task);
+            }
+            return sum.copy();
+          };
+          for (const double beta : {0.0, 1.0, 0.5}) {
+            const auto by_panels = sums(false, false, beta);
+            ASSERT_EQ(sums(true, false, beta), by_panels) << rows << "×" << cols << "×" << depth;
+            ASSERT_EQ(sums(false, true, beta), by_panels) << rows << "×" << cols << "×" << depth;
+            // What lies beside the block is as it was.
+            const auto row_bytes = static_cast<std::size_t>(cols * size_of(code.accumulator));
+            const auto pitch = static_cast<std::size_t>(stride * size_of(code.accumulator));
+            for (std::size_t at = 0; at < by_panels.size(); ++at) {
+              ASSERT_TRUE(at % pitch < row_bytes || by_panels[at] == 0x11) << at;
+            }
           }
         }
       }
