@@ -228,8 +228,9 @@ struct CodeAmx {
     if (fetches) ahead.at_once = static_cast<int>((rows + chunks - 1) / chunks);
     const auto* b = static_cast<const unsigned char*>(task.b.data);
     const std::int64_t end = What == Staying::a ? task.cols : task.rows;
+    const std::int64_t step = What == Staying::a ? kBlock : rows;
     std::int64_t& at = What == Staying::a ? col : row;
-    for (; at + kBlock <= end; at += kBlock) {
+    for (; at + step <= end; at += step) {
       const SumPlace to{static_cast<Acc*>(task.sum) + row * task.sum_stride + col, pitch};
       if (fetches) {
         ahead.next = static_cast<const unsigned char*>(to.at);
