@@ -13,7 +13,7 @@
 #include "plan/cpu_variants.hpp"
 #include "plan/invariant.hpp"
 #include "plan/passing.hpp"
-#include "plan/worker_time.hpp"
+#include "plan/row_of_c_cut.hpp"
 
 namespace tessera {
 namespace {

@@ -41,10 +41,6 @@ struct WorkerTime {
 // One worker's share of the shared cache's bandwidth.
 double worker_cache_rate(const Machine& machine);
 
-// Seconds for each row of C that workers with tile registers share.
-double row_of_c_cut_by_tile_registers(const GemmShape& shape, const Problem& problem,
-                                      const Machine& machine, int workers);
-
 // What all operands take, each once.
 double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem);
 
