@@ -13,7 +13,7 @@ namespace {
 // 361, 512³ 61, 52; bf16 2000×2000×64 520, 324, 768³ 404, 307, 512³ 98, 87; of a small C i8 256³
 // 9.2, 9.7, 320³ 13.5, 15.0, bf16 192³ 8.0, 9.2; rows that meet in lines 300³ 43, 19. Emerald
 // Rapids, 16 threads, four by four, two by eight and sixteen, i8 1000×1000×100 77, 52, 36, 512³ 36,
-// 42, 46, bf16 768³ 190, 225, 230.
+// 42, 46, bf16 512³ 63, 70, 90.
 constexpr double kRowOfCCutDear = 100e-9;
 constexpr double kRowOfCCutByTwo = 30e-9;
 constexpr std::int64_t kShortRowBytes = 256;
