@@ -107,6 +107,23 @@ struct CodeAmx {
     return padded(depth) / kDepth * kChunkBytesA;
   }
 
+  static std::int64_t chunks_of(const BlockTask& task) { return padded(task.depth) / kDepth; }
+
+  // Whether sums go unscaled from memory to the registers and back.
+  static bool is_plain(const BlockTask& task) {
+    return task.sum != nullptr && chunks_of(task) > 0 && task.alpha == 1 &&
+           (task.beta == 0 || task.beta == 1);
+  }
+  static bool fetches(const BlockTask& task) {
+    return task.fetches_sums && chunks_of(task) >= kLeastChunksToFetch &&
+           !are_whole_lines(task.sum, task.sum_stride * 4);
+  }
+  // In a block's so many chunks.
+  static RowsToFetch rows_to_fetch(const SumPlace& to, int rows, int cols, std::int64_t chunks) {
+    const auto at_once = static_cast<int>((rows + chunks - 1) / chunks);
+    return {static_cast<const unsigned char*>(to.at), to.pitch, 4 * cols, rows, at_once};
+  }
+
   static void pack_a(const PackSource& source, void* panels) {
     if (pack_strips<typename UnitsA::Source>(source, panels, panel_bytes(source.depth))) return;
     Packer<UnitsA, kBlock, TransposeRows>::pack(source, padded(source.depth), panels,
@@ -143,17 +160,14 @@ struct CodeAmx {
   template <Staying What>
   static void multiply_group(const BlockTask& task, const Group& group, const unsigned char* b,
                              KeptSums& kept, TileRegisters& registers) {
-    const std::int64_t chunks = padded(task.depth) / kDepth;
+    const std::int64_t chunks = chunks_of(task);
     const bool has_sum = task.sum != nullptr;
-    // Unscaled sums go from memory to the registers and back, scaled ones by way of the kept ones.
-    const bool is_plain =
-        has_sum && chunks > 0 && task.alpha == 1 && (task.beta == 0 || task.beta == 1);
-    const bool goes_on = is_plain && task.beta == 1;
-    const bool streams = task.streams_sums && is_plain && group.cols == kBlock &&
+    const bool is_unscaled = is_plain(task);  // or else by way of the kept sums
+    const bool goes_on = is_unscaled && task.beta == 1;
+    const bool streams = task.streams_sums && is_unscaled && group.cols == kBlock &&
                          are_whole_lines(task.sum, task.sum_stride * 4);
-    const bool is_direct = is_plain && !streams && registers.hold_just(group.rows, group.cols);
-    const bool fetches = is_direct && chunks >= kLeastChunksToFetch && task.fetches_sums &&
-                         !are_whole_lines(task.sum, task.sum_stride * 4);
+    const bool is_direct = is_unscaled && !streams && registers.hold_just(group.rows, group.cols);
+    const bool fetches_rows = is_direct && fetches(task);
     const Part part{task.sum_stride, group.rows, group.cols};
     const auto sum_at = [&](int strip) {
       return static_cast<Acc*>(task.sum) + (group.row + strip * kBlock) * task.sum_stride +
@@ -181,10 +195,8 @@ struct CodeAmx {
         SumPlace from;
         if (first > 0 || goes_on) from = place(strip, first == 0 && is_direct);
         const SumPlace to = place(strip, is_last && is_direct);
-        if (fetches && is_last && from.at != to.at) {
-          const auto at_once = static_cast<int>((group.rows + count - 1) / count);
-          registers.fetch_beside({static_cast<const unsigned char*>(to.at), to.pitch,
-                                  4 * group.cols, group.rows, at_once});
+        if (fetches_rows && is_last && from.at != to.at) {
+          registers.fetch_beside(rows_to_fetch(to, group.rows, group.cols, count));
         }
         registers.multiply<Multiply, What>(a, b + first * kChunkBytesB, count, group.rows,
                                            group.cols, from, to);
@@ -196,9 +208,9 @@ struct CodeAmx {
       Acc* const value = kept.of[strip];
       if (streams) {
         stream_out(value, sum_at(strip), part);
-      } else if (is_plain && !is_direct) {
+      } else if (is_unscaled && !is_direct) {
         copy_out(value, sum_at(strip), part);
-      } else if (has_sum && !is_plain) {
+      } else if (has_sum && !is_unscaled) {
         scale_into(task, value, sum_at(strip), part);
       }
       if (task.finish == nullptr) continue;
@@ -216,23 +228,21 @@ struct CodeAmx {
   template <Staying What>
   static std::int64_t multiply_direct(const BlockTask& task, std::int64_t row, std::int64_t col,
                                       int rows, TileRegisters& registers) {
-    const std::int64_t chunks = padded(task.depth) / kDepth;
-    const bool is_plain = task.sum != nullptr && task.finish == nullptr && task.alpha == 1 &&
-                          (task.beta == 0 || task.beta == 1) && !task.streams_sums;
-    const bool is_one_piece = chunks > 0 && (What == Staying::a || chunks <= kMostChunksAtOnce);
-    if (!is_plain || !is_one_piece || !registers.hold_just(rows, kBlock)) return 0;
+    const std::int64_t chunks = chunks_of(task);
+    const bool is_one_piece = What == Staying::a || chunks <= kMostChunksAtOnce;
+    const bool suits = is_plain(task) && task.finish == nullptr && !task.streams_sums;
+    if (!suits || !is_one_piece || !registers.hold_just(rows, kBlock)) return 0;
     const std::int64_t pitch = task.sum_stride * 4;
-    RowsToFetch ahead{nullptr, pitch, 4 * kBlock, rows, 0};
-    const bool fetches = task.fetches_sums && task.beta == 0 && chunks >= kLeastChunksToFetch &&
-                         !are_whole_lines(task.sum, pitch);
-    if (fetches) ahead.at_once = static_cast<int>((rows + chunks - 1) / chunks);
+    const bool fetches_rows = task.beta == 0 && fetches(task);
+    RowsToFetch ahead;
+    if (fetches_rows) ahead = rows_to_fetch({nullptr, pitch}, rows, kBlock, chunks);
     const auto* b = static_cast<const unsigned char*>(task.b.data);
     const std::int64_t end = What == Staying::a ? task.cols : task.rows;
     const std::int64_t step = What == Staying::a ? kBlock : rows;
     std::int64_t& at = What == Staying::a ? col : row;
     for (; at + step <= end; at += step) {
       const SumPlace to{static_cast<Acc*>(task.sum) + row * task.sum_stride + col, pitch};
-      if (fetches) {
+      if (fetches_rows) {
         ahead.next = static_cast<const unsigned char*>(to.at);
         registers.fetch_beside(ahead);
       }
@@ -249,7 +259,7 @@ struct CodeAmx {
     const int most_rows = some_of(task.rows, kBlock);
     const int most_cols = some_of(task.cols, kBlock);
     TileRegisters registers(most_rows, most_cols);
-    const bool a_stays = task.sums_are_far && padded(task.depth) / kDepth <= kMostNearChunks;
+    const bool a_stays = task.sums_are_far && chunks_of(task) <= kMostNearChunks;
     const int together = a_stays ? 1 : kStripsTogether;
     const auto panel = [&](Group group, std::int64_t col) {
       group.col = col;

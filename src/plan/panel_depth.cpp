@@ -18,7 +18,7 @@ namespace {
 // passes by once, in blocks that stay as well: the time with 2048 columns and 640 bytes of k over
 // the time so, bf16 16×4096×4096 1.16, 64×4096×4096 1.01, 64×11008×4096 1.08, i8 1.18, 1.14, 1.16;
 // but i8 64×1500×5000 in two tiles 0.87.
-constexpr std::int64_t kNearBytes = 1024;  // and a quarter more (bytes_at_most)
+constexpr std::int64_t kNearBytes = 1024;  // and a quarter more (choose_block_k)
 constexpr std::int64_t kColumnsOfNearB = 512;
 constexpr std::int64_t kVeryFewRows = 64;
 constexpr std::int64_t kShortNearBytes = 410;  // and a quarter more
@@ -44,11 +44,6 @@ constexpr std::int64_t kFewStrips = 16;
 // Not where that block stays near L2: 256×256×4096 1.01 to 1.05, 192×192×16384 0.97 to 0.99,
 // 128×128×32768 0.96.
 constexpr std::int64_t kSomeStripsOfNarrow = 48;
-
-// What choose_block_k takes rather than one block more.
-constexpr std::int64_t bytes_at_most(std::int64_t bytes) {
-  return bytes + bytes / 4;
-}
 
 bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine) {
   const std::int64_t size = size_of(ElementType::f32);  // as of i32
@@ -90,7 +85,7 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
 
 int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
                    std::int64_t bytes) {
-  const std::int64_t most = bytes_at_most(bytes) / kernel.packed_size;
+  const std::int64_t most = (bytes + bytes / 4) / kernel.packed_size;
   const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
   const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
   return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);

@@ -23,6 +23,7 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   };
   EXPECT_EQ(kernel_of({64, 64, 64}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({8, 4096, 4096}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({100, 100, 12}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({100, 100, 8}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({60, 60, 12}, {}), "cpu_amx_bf16");
   // A large C is written faster, however short k is.
@@ -46,14 +47,19 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   }
 }
 
+TileConfig tile_for_workers(int workers, const Machine& machine, const GemmShape& shape,
+                            ElementType type) {
+  PlanOptions options;
+  options.workers = workers;
+  return make_plan(dense_problem(shape, gemm_types_for(type)), machine, options).tile;
+}
+
 // B comes in blocks that stay in L2, but for a very large C whose rows drive each other out of the
 // caches, and which is written once.
 TEST(Planner, TileRegistersTakeBNear) {
   const Machine machine = machine_by_name("sapphire-rapids");
   const auto tile_of = [&](const GemmShape& shape, ElementType type) {
-    PlanOptions options;
-    options.workers = 1;
-    return make_plan(dense_problem(shape, gemm_types_for(type)), machine, options).tile;
+    return tile_for_workers(1, machine, shape, type);
   };
   for (const ElementType type : {ElementType::bf16, ElementType::i8}) {
     for (const std::int64_t rows : {128, 512, 1024, 2048, 3000}) {
@@ -75,9 +81,7 @@ TEST(Planner, TileRegistersTakeBNear) {
 TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
   const Machine machine = machine_by_name("sapphire-rapids");
   const auto tile_of = [&](const GemmShape& shape, ElementType type) {
-    PlanOptions options;
-    options.workers = 2;
-    return make_plan(dense_problem(shape, gemm_types_for(type)), machine, options).tile;
+    return tile_for_workers(2, machine, shape, type);
   };
   for (const ElementType type : {ElementType::bf16, ElementType::i8}) {
     for (const GemmShape& shape : {GemmShape{1000, 1000, 100}, {512, 512, 512}, {768, 768, 768}}) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "core/tile_registers_rule.hpp"
+
 namespace tessera {
 namespace {
 
@@ -17,12 +19,12 @@ namespace {
 constexpr double kRowOfCCutDear = 100e-9;
 constexpr double kRowOfCCutByTwo = 30e-9;
 constexpr std::int64_t kShortRowBytes = 256;
-constexpr int kCacheLineBytes = 64;
 
 }  // namespace
 
-double row_of_c_cut_by_tile_registers(const GemmShape& shape, const Problem& problem,
-                                      const Machine& machine, int workers) {
+double row_of_c_cut_by_tile_registers(const KernelEntry* kernel, const GemmShape& shape,
+                                      const Problem& problem, const Machine& machine, int workers) {
+  if (kernel == nullptr || !has_tile_registers(*kernel)) return 0;
   const double c_bytes = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                          size_of(accumulator_of(problem.types));
   const auto l2 = static_cast<double>(machine.scratchpad_bytes);

@@ -111,8 +111,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
   const PlanRequest& request = tiles.variants.request;
   const bool may_pass = tiles.variants.may_pass_here();
   const bool are_dear =
-      has_tile_registers(kernel) &&
-      row_of_c_cut_by_tile_registers(shape, request.problem, request.machine, workers) > 0;
+      row_of_c_cut_by_tile_registers(&kernel, shape, request.problem, request.machine, workers) > 0;
   for (int across_k = 1; across_k <= workers; ++across_k) {
     if (workers % across_k != 0) continue;
     if (across_k > 1 && shape.k < across_k * (kLeastSplitBytes / size_of(kernel.a))) break;

@@ -86,7 +86,6 @@ constexpr double kAcrossLines = 0.25e-9;
 constexpr double kRowOfBCut = 200e-9;
 constexpr double kRowOfCCut = 50e-9;
 constexpr double kRowOfCHidden = 0.2;
-constexpr int kCacheLine = 64;
 
 // Emerald Rapids, two threads, 2026-11: m = 1, 2, 4 and 8 with n = k = 4096 take 7, 11, 17 and 48
 // ns more for each row that is cut than with k cut instead, m = 4, 16 and 32 with n = 5001 28, 48
@@ -154,7 +153,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
   const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
-  block.b_crosses_lines = faced.b_rows_are_dense && b_layout.alignment < kCacheLine;
+  block.b_crosses_lines = faced.b_rows_are_dense && b_layout.alignment < kCacheLineBytes;
   block.a_lies_along_k = faced.a_lies_along_k;
   block.is_dots = facing.b_in_place && faced.b_lies_along_k && !faced.b_rows_are_dense;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
@@ -479,10 +478,10 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
                       share_beyond_l2(machine, footprint) * block.depth;
     }
     const double by_tile_registers =
-        b_is_near ? row_of_c_cut_by_tile_registers(shape, problem, machine, busy) : 0;
+        row_of_c_cut_by_tile_registers(kernel, shape, problem, machine, busy);
     if (by_tile_registers > 0) {
       time.finish = block.rows * by_tile_registers;
-    } else if (problem.c.alignment < kCacheLine) {
+    } else if (problem.c.alignment < kCacheLineBytes) {
       time.finish =
           std::max(0.0, kRowOfCCut * block.rows - kRowOfCHidden * grid.k * time.arithmetic);
     }
