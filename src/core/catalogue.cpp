@@ -46,11 +46,15 @@ const KernelEntry* find_kernel(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
+double peak_of(const KernelEntry& kernel, const Machine& machine) {
+  return machine.peak(kernel.multiplies) / kernel.products;
+}
+
 double best_rate(ElementType type, const Machine& machine) {
   double rate = machine.peak(type);
   for (const KernelEntry& kernel : catalogue()) {
     if (kernel.a != type || !architecture_runs(machine.architecture, kernel.architecture)) continue;
-    rate = std::max(rate, machine.peak(kernel.multiplies));
+    rate = std::max(rate, peak_of(kernel, machine));
   }
   return rate;
 }

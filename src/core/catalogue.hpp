@@ -30,6 +30,8 @@ struct KernelEntry {
   ElementType b = ElementType::f32;
   // Whose peak rate is the kernel's: f32's where a CPU widens bf16 or f16 while it packs.
   ElementType multiplies = ElementType::f32;
+  // So many products of that type make one of the operands': four where each is split in two.
+  int products = 1;
   // GPU: complete. CPU: mr and nr; the planner chooses the blocks, which any multiple may be.
   TileConfig tile;
   bool needs_tma = false;    // reads A and B, or copies of them, by the tensor memory accelerator
@@ -61,6 +63,9 @@ std::span<const KernelEntry> catalogue();
 // The two halves, in files of their own.
 std::span<const KernelEntry> cpu_kernels();
 std::span<const KernelEntry> cuda_kernels();
+
+// A worker's rate of products with the kernel, in FLOP/s, without what `speed` says.
+double peak_of(const KernelEntry& kernel, const Machine& machine);
 
 // nullptr where no kernel has the name.
 const KernelEntry* find_kernel(std::string_view name);

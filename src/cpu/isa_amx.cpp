@@ -81,31 +81,33 @@ bool are_whole_lines(const void* first, std::int64_t pitch) {
          0;
 }
 
-template <class Multiply, class UnitsA, class UnitsB>
+template <class Multiply, class UnitsA, class UnitsB, class Parts = WholeElements>
 struct CodeAmx {
   using Acc = typename Multiply::Acc;
   static constexpr int kElement = static_cast<int>(sizeof(typename UnitsA::Packed));
   static constexpr int kDepth = kRowBytes / kElement;
+  static constexpr int kParts = Multiply::kParts;
+  static_assert(kParts == Parts::kParts);
+  static constexpr std::int64_t kStepA = kParts * kChunkBytesA;  // from chunk to chunk
+  static constexpr std::int64_t kStepB = kParts * kChunkBytesB;
   // A piece of a panel of B stays in the nearest cache (16 of 48 KB) while so many strips of A pass
   // by from the second, and so do their sums (16 KB), which change places with each other in the
   // registers.
-  static constexpr std::int64_t kChunksTogether = 8;
+  static constexpr std::int64_t kChunksTogether = 8 / kParts;
   static constexpr int kStripsTogether = 4;
   // Where B stays in the second-level cache it is the other way round: a strip of A with so much of
   // k stays in the nearest one, and all of B passes by, so that C is written from end to end.
   // Granite Rapids, one thread, 2026-11, the time by pieces of B's panels over the time so: i8 192³
   // 1.1, 512³ 1.1, 768³ 1.19, 1000³ 1.16, 1024³ 1.25, 200×2000×128 1.15, bf16 384³ 1.09, 512³ 1.14;
   // level with 2 KB of a row, whose strips leave it.
-  static constexpr std::int64_t kMostNearChunks = 24;
+  static constexpr std::int64_t kMostNearChunks = 24 / kParts;
   // Fewer leave no time to fetch C's rows.
   static constexpr std::int64_t kLeastChunksToFetch = 2;
   // A panel that is no longer is one piece: no sums are kept beside it then.
-  static constexpr std::int64_t kMostChunksAtOnce = 16;
+  static constexpr std::int64_t kMostChunksAtOnce = 16 / kParts;
 
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
-  static std::int64_t panel_bytes(std::int64_t depth) {
-    return padded(depth) / kDepth * kChunkBytesA;
-  }
+  static std::int64_t panel_bytes(std::int64_t depth) { return padded(depth) / kDepth * kStepA; }
 
   static std::int64_t chunks_of(const BlockTask& task) { return padded(task.depth) / kDepth; }
 
@@ -125,19 +127,43 @@ struct CodeAmx {
   }
 
   static void pack_a(const PackSource& source, void* panels) {
-    if (pack_strips<typename UnitsA::Source>(source, panels, panel_bytes(source.depth))) return;
-    Packer<UnitsA, kBlock, TransposeRows>::pack(source, padded(source.depth), panels,
-                                                panel_bytes(source.depth));
+    if (pack_strips<typename UnitsA::Source, Parts>(source, panels, panel_bytes(source.depth))) {
+      return;
+    }
+    pack_panels<UnitsA>(source, panels);
   }
   static void pack_b(const PackSource& source, void* panels) {
-    Packer<UnitsB, kBlock, TransposeRows>::pack(source, padded(source.depth), panels,
-                                                panel_bytes(source.depth));
+    if constexpr (kParts > 1) {
+      if (source.along_stride == 1) {
+        interleave_parts(source, static_cast<unsigned char*>(panels), panel_bytes(source.depth));
+        return;
+      }
+    }
+    pack_panels<UnitsB>(source, panels);
+  }
+  template <class Units>
+  static void pack_panels(const PackSource& source, void* panels) {
+    using ToPanels = Packer<Units, kBlock, TransposeRows>;
+    const std::int64_t bytes = panel_bytes(source.depth);
+    if constexpr (kParts == 1) {
+      ToPanels::pack(source, padded(source.depth), panels, bytes);
+    } else {
+      PackSource one = source;
+      auto* panel = static_cast<unsigned char*>(panels);
+      for (std::int64_t first = 0; first < source.along; first += kBlock, panel += bytes) {
+        one.data =
+            static_cast<const typename Units::Source*>(source.data) + first * source.along_stride;
+        one.along = some_of(source.along - first, kBlock);
+        ToPanels::pack(one, padded(source.depth), panel, bytes);
+        split_panel(panel, bytes);
+      }
+    }
   }
 
   static Strip strip_of(const BlockOperand& a, std::int64_t row, std::int64_t chunk) {
     const auto* data = static_cast<const unsigned char*>(a.data);
     if (!a.in_place) {
-      return {data + row / kBlock * a.panel_bytes + chunk * kChunkBytesA, kRowBytes, kChunkBytesA};
+      return {data + row / kBlock * a.panel_bytes + chunk * kStepA, kRowBytes, kStepA};
     }
     const std::int64_t pitch = a.along_stride * kElement;
     return {data + row * pitch + chunk * kRowBytes, pitch, kRowBytes};
@@ -198,8 +224,8 @@ struct CodeAmx {
         if (fetches_rows && is_last && from.at != to.at) {
           registers.fetch_beside(rows_to_fetch(to, group.rows, group.cols, count));
         }
-        registers.multiply<Multiply, What>(a, b + first * kChunkBytesB, count, group.rows,
-                                           group.cols, from, to);
+        registers.multiply<Multiply, What>(a, b + first * kStepB, count, group.rows, group.cols,
+                                           from, to);
       }
     }
     if (is_direct && task.finish == nullptr) return;
@@ -311,9 +337,9 @@ struct CodeAmx {
     code.mr = kBlock;
     code.nr = kBlock;
     code.depth_step = kDepth;
-    code.packed_size_a = kElement;
-    code.packed_size_b = sizeof(typename UnitsB::Packed);
-    code.keeps_rows = true;
+    code.packed_size_a = kParts * kElement;
+    code.packed_size_b = kParts * static_cast<int>(sizeof(typename UnitsB::Packed));
+    code.keeps_rows = kParts == 1;
     code.packing_copies_rows = true;
     code.rows_together = kStripsTogether * kBlock;
     code.accumulator = accumulator_type<Acc>();
@@ -333,12 +359,17 @@ template <class Element>
 using ColumnUnits = PackUnits<Element, Element, 4 / sizeof(Element), std::uint32_t, Keep<Element>>;
 
 using CodeBf16 = CodeAmx<MultiplyBf16, RowUnits<bf16>, ColumnUnits<bf16>>;
+// An f16 is moved as any 16 bits before it is split.
+template <bool Turned>
+using CodeF16 = CodeAmx<MultiplyTwoBf16<Turned>, RowUnits<bf16>, ColumnUnits<bf16>, TwoPartsOfF16>;
 using CodeU8 = CodeAmx<MultiplyU8I8, RowUnits<std::uint8_t>, ColumnUnits<std::int8_t>>;
 using CodeU8Turned = CodeAmx<MultiplyI8U8, RowUnits<std::int8_t>, ColumnUnits<std::uint8_t>>;
 using CodeI8 = CodeAmx<MultiplyI8I8, RowUnits<std::int8_t>, ColumnUnits<std::int8_t>>;
 
+constexpr KernelCode kF16Turned = CodeF16<true>::make("cpu_amx_f16");
 constexpr KernelCode kU8Turned = CodeU8Turned::make("cpu_amx_u8");
 constexpr KernelCode kCode[] = {CodeBf16::make("cpu_amx_bf16"),
+                                CodeF16<false>::make("cpu_amx_f16", &kF16Turned),
                                 CodeU8::make("cpu_amx_u8", &kU8Turned), CodeI8::make("cpu_amx_i8")};
 
 }  // namespace

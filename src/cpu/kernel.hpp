@@ -205,7 +205,7 @@ struct KernelCode {
   std::int64_t many_stream_rows = 0;
   std::int64_t wide_rows = 0;  // and by wide tiles
   ElementType accumulator = ElementType::f32;
-  // For Cᵀ = Bᵀ·Aᵀ where A and B differ in type; null: itself.
+  // For Cᵀ = Bᵀ·Aᵀ where A and B are not treated alike; null: itself.
   const KernelCode* turned = nullptr;
 
   void (*pack_a)(const PackSource& source, void* panels) = nullptr;

@@ -16,8 +16,9 @@ constexpr int kTileRows = 16;
 constexpr int kRowBytes = 64;
 constexpr int kTileCols = kRowBytes / 4;  // of sums, and groups of k of B
 static_assert(kTileCols == kTileRows);
-constexpr int kBlock = 2 * kTileRows;                          // rows and columns of C in registers
-constexpr std::int64_t kChunkBytesB = kTileCols * kBlock * 4;  // of a panel, for 64 bytes of k
+constexpr int kBlock = 2 * kTileRows;                      // rows and columns of C in registers
+constexpr std::int64_t kChunkBytesA = kBlock * kRowBytes;  // of a packed strip, for 64 bytes of k
+constexpr std::int64_t kChunkBytesB = kTileCols * kBlock * 4;  // of a panel, the same
 
 // Of so many that are left, those that go together: none up to `most`.
 constexpr int some_of(std::int64_t left, int most) {
@@ -90,7 +91,7 @@ struct RowsToFetch {
 struct Strip {
   const unsigned char* data = nullptr;
   std::int64_t pitch = 0;  // from row to row
-  std::int64_t step = 0;   // along k, for 64 bytes of each row
+  std::int64_t step = 0;   // along k, to the next chunk
 };
 
 // One of the registers that hold sums, from left to right and downwards.
@@ -126,15 +127,25 @@ struct SumRegister {
   }
 };
 
+// `kParts`: how many parts an element is the sum of. A chunk of k has the first parts, then the
+// second ones, and each part of A is multiplied by each of B.
 struct MultiplyBf16 {
   using Acc = float;
+  static constexpr int kParts = 1;
   static void upper_left() { _tile_dpbf16ps(0, 4, 6); }
   static void upper_right() { _tile_dpbf16ps(1, 4, 7); }
   static void lower_left() { _tile_dpbf16ps(2, 5, 6); }
   static void lower_right() { _tile_dpbf16ps(3, 5, 7); }
 };
+// Turned round, the parts change in the other order, so that the bits are the same.
+template <bool Turned>
+struct MultiplyTwoBf16 : MultiplyBf16 {
+  static constexpr int kParts = 2;
+  static constexpr bool kTurned = Turned;
+};
 struct MultiplyI8I8 {
   using Acc = std::int32_t;
+  static constexpr int kParts = 1;
   static void upper_left() { _tile_dpbssd(0, 4, 6); }
   static void upper_right() { _tile_dpbssd(1, 4, 7); }
   static void lower_left() { _tile_dpbssd(2, 5, 6); }
@@ -142,6 +153,7 @@ struct MultiplyI8I8 {
 };
 struct MultiplyU8I8 {
   using Acc = std::int32_t;
+  static constexpr int kParts = 1;
   static void upper_left() { _tile_dpbusd(0, 4, 6); }
   static void upper_right() { _tile_dpbusd(1, 4, 7); }
   static void lower_left() { _tile_dpbusd(2, 5, 6); }
@@ -149,6 +161,7 @@ struct MultiplyU8I8 {
 };
 struct MultiplyI8U8 {
   using Acc = std::int32_t;
+  static constexpr int kParts = 1;
   static void upper_left() { _tile_dpbsud(0, 4, 6); }
   static void upper_right() { _tile_dpbsud(1, 4, 7); }
   static void lower_left() { _tile_dpbsud(2, 5, 6); }
@@ -272,19 +285,62 @@ class TileRegisters {
         Multiply::lower_right();
       }
     }
+    multiply_other_parts<Multiply, What, Low, Wide>(a, b);
     for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
       a.data += a.step;
-      b += kChunkBytesB;
+      b += Multiply::kParts * kChunkBytesB;
       to_fetch_.fetch_some();
       B::load_left_b(b, kPitchB);
       A::load_upper_a(a.data, a.pitch);
       if constexpr (Wide) B::load_right_b(b + kRowBytes, kPitchB);
-      Multiply::upper_left();
-      if constexpr (Wide) Multiply::upper_right();
-      if constexpr (Low) {
-        A::load_lower_a(a.data + kTileRows * a.pitch, a.pitch);
-        Multiply::lower_left();
-        if constexpr (Wide) Multiply::lower_right();
+      multiply_parts<Multiply, What, Low, Wide>(a, 0);
+      multiply_other_parts<Multiply, What, Low, Wide>(a, b);
+    }
+  }
+
+  // B's part that is in registers by A's, whose upper rows are.
+  template <class Multiply, Staying What, bool Low, bool Wide>
+  static void multiply_parts(const Strip& a, std::int64_t part) {
+    using A = OperandRegisters<What == Staying::a>;
+    Multiply::upper_left();
+    if constexpr (Wide) Multiply::upper_right();
+    if constexpr (Low) {
+      A::load_lower_a(a.data + part + kTileRows * a.pitch, a.pitch);
+      Multiply::lower_left();
+      if constexpr (Wide) Multiply::lower_right();
+    }
+  }
+
+  // What is left of a chunk when its first parts are multiplied: each time one operand's part
+  // changes.
+  template <class Multiply, Staying What, bool Low, bool Wide>
+  static void multiply_other_parts(const Strip& a, const unsigned char* b) {
+    if constexpr (Multiply::kParts == 2) {
+      const auto by_a = [&](std::int64_t part) __attribute__((always_inline)) {
+        using A = OperandRegisters<What == Staying::a>;
+        A::load_upper_a(a.data + part, a.pitch);
+        multiply_parts<Multiply, What, Low, Wide>(a, part);
+      };
+      const auto by_b = [&](std::int64_t part) __attribute__((always_inline)) {
+        using B = OperandRegisters<What == Staying::b>;
+        constexpr std::int64_t kPitchB = kBlock * 4;
+        B::load_left_b(b + part, kPitchB);
+        Multiply::upper_left();
+        if constexpr (Low) Multiply::lower_left();
+        if constexpr (Wide) {
+          B::load_right_b(b + part + kRowBytes, kPitchB);
+          Multiply::upper_right();
+          if constexpr (Low) Multiply::lower_right();
+        }
+      };
+      if constexpr (Multiply::kTurned) {
+        by_b(kChunkBytesB);
+        by_a(kChunkBytesA);
+        by_b(0);
+      } else {
+        by_a(kChunkBytesA);
+        by_b(kChunkBytesB);
+        by_a(0);
       }
     }
   }

@@ -19,6 +19,7 @@ namespace {
 // the time so, bf16 16×4096×4096 1.16, 64×4096×4096 1.01, 64×11008×4096 1.08, i8 1.18, 1.14, 1.16;
 // but i8 64×1500×5000 in two tiles 0.87.
 constexpr std::int64_t kNearBytes = 1024;  // and a quarter more (choose_block_k)
+constexpr std::int64_t kNearBytesOfParts = 820;
 constexpr std::int64_t kColumnsOfNearB = 512;
 constexpr std::int64_t kVeryFewRows = 64;
 constexpr std::int64_t kShortNearBytes = 410;  // and a quarter more
@@ -45,6 +46,10 @@ constexpr std::int64_t kFewStrips = 16;
 // 128×128×32768 0.96.
 constexpr std::int64_t kSomeStripsOfNarrow = 48;
 
+std::int64_t near_bytes(const KernelEntry& kernel) {
+  return kernel.products > 1 ? kNearBytesOfParts : kNearBytes;
+}
+
 bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine) {
   const std::int64_t size = size_of(ElementType::f32);  // as of i32
   const double c_elements = static_cast<double>(facing.m) * static_cast<double>(facing.n);
@@ -60,7 +65,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
   const std::int64_t most = panel_bytes_per_row(kernel);
   if (has_tile_registers(kernel)) {
     if (facing.m <= kVeryFewRows) return kShortNearBytes;
-    return writes_c_at_once(kernel, facing, machine) ? kMostBytesAtOnce : kNearBytes;
+    return writes_c_at_once(kernel, facing, machine) ? kMostBytesAtOnce : near_bytes(kernel);
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
   if (strips <= kFewStrips) return most / 4;
@@ -77,7 +82,7 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
                                                : kColumnsBesideVeryFewRows;
   }
   if (writes_c_at_once(kernel, facing, machine)) return kWidestBlock;
-  const std::int64_t depth = choose_block_k(facing.k, kernel, 1, kNearBytes);
+  const std::int64_t depth = choose_block_k(facing.k, kernel, 1, near_bytes(kernel));
   const std::int64_t fitting =
       near_b_bytes(machine.scratchpad_bytes) / (depth * kernel.packed_size);
   return std::clamp(fitting, kColumnsOfNearB, kWidestBlock);

@@ -78,7 +78,13 @@ std::string why_kernel(const PlanRequest& request, const TileCandidate& candidat
     return "; " + name + " is multiplied as it is: widening it would cost more than it saves";
   }
   std::array<char, 32> times{};
-  std::snprintf(times.data(), times.size(), "%.2g", request.machine.peak(multiplied) / own);
+  std::snprintf(times.data(), times.size(), "%.2g",
+                peak_of(*candidate.kernel, request.machine) / own);
+  if (candidate.kernel->products > 1) {
+    return "; " + name + " is split in two parts of " + std::string(name_of(multiplied)) +
+           ", whose " + std::to_string(candidate.kernel->products) + " products are together " +
+           times.data() + " times as fast here, and exact";
+  }
   return "; " + name + " is widened to " + std::string(name_of(multiplied)) +
          ", which is multiplied " + times.data() + " times as fast here";
 }

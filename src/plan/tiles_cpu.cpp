@@ -168,6 +168,18 @@ GemmShape largest_sides(const PlanRequest& request) {
   return largest;
 }
 
+// Of a product that has any.
+std::int64_t mean_rows(const PlanRequest& request) {
+  double rows = 0;
+  double products = 0;
+  for (const ShapeRun& run : request.runs) {
+    if (run.shape.m == 0) continue;
+    rows += static_cast<double>(run.count) * static_cast<double>(run.shape.m);
+    products += static_cast<double>(run.count);
+  }
+  return products > 0 ? static_cast<std::int64_t>(rows / products) : 0;
+}
+
 // The caller's blocks; what is 0 in them is chosen.
 void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   const GemmShape& shape = tiles.variants.product.shape;
@@ -195,41 +207,61 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
 // of 2, 4, 8, 10 and 12 bf16 300×300 1.15, 1.25, 1.45, 1.57, 1.71, 200×200 0.65, 0.81, 1.01, 1.07,
 // –, 100×100 0.48, 0.66, 0.96, 1.13, 1.34, 64×1000 0.84, 0.93, 1.12, 1.20, –, 1000×30 0.47,
 // 0.60, 1.14, 1.31, 1.48, 16×1000 0.40, 0.52, 0.59, 0.67, 0.81 (16 0.96).
-constexpr double kLeastSumsOfTileRegisters = 256;
-constexpr double kPartOfL2ForAnyDepth = 6;
-constexpr std::int64_t kLeastBytesOfNarrow = 64;
+//
+// f16, whose parts take four products and twice the packing, likewise: 12×1000×1000 1.03,
+// 16×1000×1000 1.28, 16×4096×4096 1.44, 1000×12×1000 1.54, 10×1000×500 0.62, 14×300×300 0.79,
+// 500×12×100 1.19, 16×16×1000 0.6, 18×18×500 0.66, 24×24 with k of 64 and 500 1.00, 0.77; with k
+// of 16, 20, 24, 32, 40, 64 and 200 300×300 1.08, 1.25, 1.41, 1.90, 1.68, 2.27, 2.52, 100×100 0.81,
+// 1.07, 1.20, 1.49, 1.19, 1.74, 1.65, 48×48 0.67, 0.86, 0.98, 1.19, 0.76, 1.16, 1.18, 20×500 0.54,
+// 0.66, 0.78, 0.96, 0.76, 1.03, 1.01, 23×158×143 0.71, 378×27×546 1.8, 16×1000 0.62, 0.72, 0.82,
+// 0.93, 0.76, 0.98, 0.98, 1000×1000 with 4 and 8 1.39, 1.53, 889×2322 with 2 0.68, 105×2184 with 4
+// 0.51, 1789×219 with 2 0.64. Of experts their usual number of rows counts: 8 of 8 rows on average,
+// of which the largest has more than 12, 7168×2048, 0.72; of bf16 and i8 the largest, 1.69
+// and 1.04.
 constexpr std::int64_t kNarrowSide = 20;
+constexpr std::int64_t kFewRowsOfParts = 32;
 constexpr std::int64_t kBroadSide = 64;
-constexpr std::int64_t kLeastDepthOfPairs = 12;
-constexpr std::int64_t kLeastDepthOfBroadPairs = 8;
-constexpr std::int64_t kLeastDepthOfQuads = 40;
-constexpr std::int64_t kLeastDepthOfBroadQuads = 24;
 
-// How long a k pays, where the shorter side of C is so long.
-std::int64_t least_depth_of_tile_registers(std::int64_t smaller, int size) {
-  if (smaller < kNarrowSide) return kLeastBytesOfNarrow / size;
-  if (smaller < kBroadSide) return size == 1 ? kLeastDepthOfQuads : kLeastDepthOfPairs;
-  return size == 1 ? kLeastDepthOfBroadQuads : kLeastDepthOfBroadPairs;
-}
+// What pays: so many rows and columns, sums of C, and so long a k where the shorter side of C is
+// narrow (of f16: C has few rows, as they lie), neither, or broad; or where C is large, of so many
+// times L2.
+struct LeastOfTileRegisters {
+  std::int64_t side;
+  double sums;
+  double large_c;
+  std::int64_t depth_of_large_c;
+  std::int64_t narrow_depth;
+  std::int64_t depth;
+  std::int64_t broad_depth;
+};
+constexpr LeastOfTileRegisters kLeastOfBytes = {8, 256, 1.0 / 6, 1, 64, 40, 24};
+constexpr LeastOfTileRegisters kLeastOfPairs = {6, 256, 1.0 / 6, 1, 32, 12, 8};
+constexpr LeastOfTileRegisters kLeastOfParts = {12, 1024, 1.5, 4, 500, 64, 20};
 
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
   const GemmShape sides = largest_sides(request);
-  const int size = size_of(kernel.a);
-  const std::int64_t smaller = std::min(sides.m, sides.n);
-  const std::int64_t least = size == 1 ? 8 : 6;
-  if (smaller < least) {
-    return "packs B, which pays for " + std::to_string(least) + " rows or more";
+  const LeastOfTileRegisters& least = kernel.products > 1      ? kLeastOfParts
+                                      : size_of(kernel.a) == 1 ? kLeastOfBytes
+                                                               : kLeastOfPairs;
+  const std::int64_t rows = kernel.products > 1 ? mean_rows(request) : sides.m;
+  const std::int64_t smaller = std::min(rows, sides.n);
+  if (smaller < least.side) {
+    return "packs B, which pays for " + std::to_string(least.side) + " rows or more";
   }
   const double sums = bytes_of(sides.m, sides.n, accumulator_of(request.problem.types));
-  if (kPartOfL2ForAnyDepth * sums >= static_cast<double>(request.machine.scratchpad_bytes)) {
-    return {};
-  }
-  if (sums < size_of(ElementType::f32) * kLeastSumsOfTileRegisters) {
+  const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
+  if (sums >= least.large_c * l2 && sides.k >= least.depth_of_large_c) return {};
+  if (sums < size_of(ElementType::f32) * least.sums) {
     return "packs both operands, which so small a C does not pay for";
   }
-  const std::int64_t depth = least_depth_of_tile_registers(smaller, size);
+  const bool lies_across = request.problem.c.major == Major::column;
+  const bool is_narrow = kernel.products > 1 ? (lies_across ? sides.n : rows) < kFewRowsOfParts
+                                             : smaller < kNarrowSide;
+  const std::int64_t depth = is_narrow              ? least.narrow_depth
+                             : smaller < kBroadSide ? least.depth
+                                                    : least.broad_depth;
   if (sides.k < depth) return "pays for " + std::to_string(depth) + " of k or more";
   return {};
 }
@@ -238,7 +270,7 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
 // same: only faster arithmetic makes up for reading operands less well.
 std::optional<std::string> why_no_rival(const KernelEntry& kernel, const KernelEntry& widest,
                                         const Machine& machine) {
-  if (machine.peak(kernel.multiplies) > machine.peak(widest.multiplies)) return {};
+  if (peak_of(kernel, machine) > peak_of(widest, machine)) return {};
   return "comes after " + std::string(widest.name) + ", which multiplies as fast or faster";
 }
 

@@ -448,9 +448,8 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const int busy = std::min(workers, machine.workers);
   const Block block = block_of(shape, grid, problem, tile, busy);
   const double footprint = worker_footprint(block, grid, problem, busy, all_bytes);
-  const ElementType multiplied = kernel != nullptr ? kernel->multiplies : problem.types.a;
-  const double rate =
-      machine.peak(multiplied) * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
+  const double peak = kernel != nullptr ? peak_of(*kernel, machine) : machine.peak(problem.types.a);
+  const double rate = peak * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
   const bool passes = packs_in_passing(tile, kernel, problem, shape, machine);
   WorkerTime time;

@@ -1,0 +1,105 @@
+// f16 by tile registers: what becomes of every f16 in a packed panel, and products of values that
+// no finite sum makes good.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/convert.hpp"
+#include "cpu/cpuid.hpp"
+#include "cpu/kernel.hpp"
+#include "support/kernel_runs.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kRows = 32;
+constexpr std::int64_t kChunk =
+    32;  // of k, of all rows one after another: first parts, then second
+
+const cpu::KernelCode* code_here() {
+  const bool has_it = architecture_runs(cpu::host_architecture(), "amx");
+  return has_it ? cpu::find_code("cpu_amx_f16") : nullptr;
+}
+
+struct Parts {
+  float first;
+  float second;
+};
+
+// Of element k of a packed strip's row.
+Parts parts_at(const std::vector<std::uint16_t>& strip, std::int64_t row, std::int64_t k) {
+  const std::int64_t at = k / kChunk * 2 * kRows * kChunk + row * kChunk + k % kChunk;
+  const auto part = [&](std::int64_t index) {
+    return to_float(bf16{strip[static_cast<std::size_t>(index)]});
+  };
+  return {part(at), part(at + kRows * kChunk)};
+}
+
+TEST(SplitF16, EveryValueIsTheSumOfItsParts) {
+  const cpu::KernelCode* const code = code_here();
+  if (code == nullptr) GTEST_SKIP() << "has no tile registers";
+  constexpr std::int64_t kDepth = 65536 / kRows;
+  std::vector<std::uint16_t> all(65536);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  std::vector<std::uint16_t> strip(static_cast<std::size_t>(code->panel_bytes_a(kDepth) / 2));
+  code->pack_a({all.data(), kRows, kDepth, kDepth, 1}, strip.data());
+  for (std::int64_t i = 0; i < 65536; ++i) {
+    const float value = to_float(f16{static_cast<std::uint16_t>(i)});
+    const Parts parts = parts_at(strip, i / kDepth, i % kDepth);
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(parts.first + parts.second)) << i;
+      continue;
+    }
+    ASSERT_EQ(parts.first + parts.second, value) << i;
+    if (value == 0) {
+      ASSERT_TRUE(parts.first == 0 && parts.second == 0) << i;
+      continue;
+    }
+    // Tile registers take subnormal numbers for zeros.
+    ASSERT_TRUE(std::isnormal(parts.first)) << i;
+    ASSERT_TRUE(std::isnormal(parts.second) || std::isinf(value)) << i;
+    ASSERT_EQ(std::signbit(parts.first), std::signbit(value)) << i;
+    ASSERT_EQ(std::signbit(parts.second), std::signbit(value)) << i;
+  }
+}
+
+// One product of two elements: what a multiplication of floats says of them.
+TEST(SplitF16, ProductsOfAnyTwoAreAsFloatsAre) {
+  const cpu::KernelCode* const code = code_here();
+  if (code == nullptr) GTEST_SKIP() << "has no tile registers";
+  std::vector<std::uint16_t> values;
+  for (const int bits : {0x0000, 0x0001, 0x0003, 0x03ff, 0x0400, 0x0401, 0x3555, 0x3bff, 0x3c00,
+                         0x3c01, 0x3c08, 0x4248, 0x7800, 0x7bff, 0x7c00, 0x7e00}) {
+    values.push_back(static_cast<std::uint16_t>(bits));
+    values.push_back(static_cast<std::uint16_t>(bits | 0x8000));
+  }
+  const auto count = static_cast<std::int64_t>(values.size());
+  std::vector<std::uint16_t> a(static_cast<std::size_t>(code->panel_bytes_a(1) / 2));
+  std::vector<std::uint16_t> b(static_cast<std::size_t>(code->panel_bytes_b(1) / 2));
+  ASSERT_EQ(count, kRows);
+  code->pack_a({values.data(), count, 1, 1, 1}, a.data());
+  code->pack_b({values.data(), count, 1, 1, count}, b.data());
+  std::vector<float> sums(static_cast<std::size_t>(count * count), -1);
+  cpu::BlockTask task = test::task_of_panels(*code, {count, count, 1}, a.data(), b.data());
+  task.sum = sums.data();
+  task.sum_stride = count;
+  code->multiply(task);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      const float expected = to_float(f16{values[i]}) * to_float(f16{values[j]});
+      const float sum = sums[i * values.size() + j];
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(sum)) << values[i] << " · " << values[j];
+      } else {
+        ASSERT_EQ(sum, expected) << values[i] << " · " << values[j];
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
