@@ -149,8 +149,8 @@ struct BlockTask {
   bool sums_are_far = false;
   // Rows of sums that lie across lines are fetched before they are stored; of tile registers.
   bool fetches_sums = false;
-  // Packed panels are read several steps of k at a time, and A in the multiply-adds themselves,
-  // where there is code for it: fewer instructions, the same bits.
+  // Packed panels are read several steps of k at a time, where there is code for it: fewer
+  // instructions, the same bits.
   bool steps_together = false;
   // Where B is packed in passing, what comes next is fetched into the nearest cache, not the
   // second. So on AMD's processors: Zen 5, f32, one thread, 2026-11, per cent of the peak in the

@@ -55,7 +55,7 @@ struct Code {
   // A packed B's panel is in the nearest cache; one in place takes as long as twelve rows.
   static constexpr int kFewRowsInPlace = 8;
   // Where a step of k is long it need not be the loop's only one (BlockTask::steps_together).
-  static constexpr bool kTogether = !kShortSteps<MR, NV> && requires { Ops::multiply_add_at; };
+  static constexpr bool kTogether = !kShortSteps<MR, NV> && requires { Ops::multiply_add_to; };
   static constexpr bool kPasses = kInPlace && kTogether;
   // Along k no grouping is needed either.
   static constexpr bool kDots = requires { typename DotOps::Dots; }

@@ -389,11 +389,6 @@ struct OpsF32 : OpsBase<AccumulateF32> {
     asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a));
     return sum;
   }
-  // As one instruction, for which a compiler would load an element once for several vectors.
-  static Vec multiply_add_at(Vec sum, const A* a, BVec b) {
-    asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
-    return sum;
-  }
 };
 
 struct OpsF64 : OpsBase<AccumulateF64> {
@@ -432,11 +427,6 @@ struct OpsF64 : OpsBase<AccumulateF64> {
   }
   static Vec multiply_add_to(Vec sum, __m512d a, BVec b) {
     asm("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a));
-    return sum;
-  }
-  // As one instruction, for which a compiler would load an element once for several vectors.
-  static Vec multiply_add_at(Vec sum, const A* a, BVec b) {
-    asm("vfmadd231pd %2%{1to8%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
     return sum;
   }
 };

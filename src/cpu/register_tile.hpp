@@ -256,18 +256,9 @@ void micro(const MicroTask<Ops>& task) {
       }
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-        if constexpr (How == Reading::packed_together) {
+        const auto row = with_offset<Ops, How>(Ops::broadcast(row_of_a(r) + from));
 #pragma GCC unroll 4
-          for (int v = 0; v < Vectors; ++v) {
-            sum[r][v] = Ops::multiply_add_at(sum[r][v], row_of_a(r) + from, columns[v]);
-          }
-        } else {
-          const auto row = with_offset<Ops, How>(Ops::broadcast(row_of_a(r) + from));
-#pragma GCC unroll 4
-          for (int v = 0; v < Vectors; ++v) {
-            sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
-          }
-        }
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
       }
     }
   };
