@@ -170,7 +170,8 @@ bool CpuVariants::walks_narrow_wide_tiles() const {
 
 std::int64_t CpuVariants::widest_block() const {
   if (has_tile_registers(kernel)) {
-    return most_columns_beside_tile_registers(kernel, product.shape, request.machine);
+    return most_columns_beside_tile_registers(kernel, product.shape, request.machine,
+                                              most_workers());
   }
   const std::int64_t rows = product.shape.m;
   if (rows >= kLeastRowsOfPassing || !may_read_whole_rows()) {

@@ -55,9 +55,14 @@ std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
 
 }  // namespace
 
+int CpuVariants::most_workers() const {
+  return request.options.workers.value_or(request.machine.workers);
+}
+
 int CpuVariants::packed_block_k(std::int64_t splits) const {
-  return choose_block_k(product.shape.k, kernel, splits,
-                        panel_bytes_per_row(kernel, product.shape, request.machine));
+  return choose_block_k(
+      product.shape.k, kernel, splits,
+      panel_bytes_per_row(kernel, product.shape, request.machine, most_workers()));
 }
 
 bool CpuVariants::may_pass_here() const {

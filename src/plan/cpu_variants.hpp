@@ -39,6 +39,7 @@ struct CpuVariants {
   // How deep a k-block with a B in place is.
   static constexpr std::int64_t kDepthBytesInPlace = 1024;
 
+  int most_workers() const;
   std::int64_t rows_of(const TileConfig& tile) const;
   std::int64_t cols_of(const TileConfig& tile) const;
   bool suits_dots() const;

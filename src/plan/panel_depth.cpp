@@ -19,6 +19,8 @@ namespace {
 // the time so, bf16 16×4096×4096 1.16, 64×4096×4096 1.01, 64×11008×4096 1.08, i8 1.18, 1.14, 1.16;
 // but i8 64×1500×5000 in two tiles 0.87.
 constexpr std::int64_t kNearBytes = 1024;  // and a quarter more (choose_block_k)
+// Parts of f16 come from the strip three times for two of B's. The same machine, the time with
+// blocks of 320 of k over the time with 256: 1536×1792×6016 1.15, 3000³ 1.14, 1024×4096×4096 1.1.
 constexpr std::int64_t kNearBytesOfParts = 820;
 constexpr std::int64_t kColumnsOfNearB = 512;
 constexpr std::int64_t kVeryFewRows = 64;
@@ -31,6 +33,16 @@ constexpr std::int64_t kColumnsNotWorthCutting = 1536;
 // and 2640; smaller ones are better near: bf16 3072³ 1455 and 1270, i8 3120 and 2350.
 constexpr std::int64_t kMostBytesAtOnce = 8192;
 constexpr std::int64_t kScratchpadsOfC = 24;
+// Many workers share the last cache, which C passes through for every block of k where their parts
+// of it do not stay in L2: blocks are deeper there, and B's does not stay. Emerald Rapids, 16
+// threads, the time with blocks of 1024 bytes, or all of k, over the time so: bf16 3000³ 1.20 to
+// 1.31, 4096³ 1.30 to 1.41, with B or A transposed 1.26, 1.17 and 1.30, 1.14, 5000³ 1.05,
+// 4000×3000×2000 1.09, 6000×2000×3000 0.89, i8 3000³ 1.07 to 1.15, 6000×2000×3000 1.35; in one
+// block 3000×3000×700 0.80, and 8192×4096×2048, written at once, in two 0.93. Eight products with 8
+// threads 0.94.
+constexpr int kManyWorkers = 12;
+constexpr std::int64_t kDeepBytes = 2048;
+constexpr std::int64_t kMostBytesAtOnceOfMany = 4096;
 // With few strips of rows there is little time to fetch B's next panels, and the shorter they are
 // the longer are the parts of rows that they consist of: f32 96×4096×4096 103 and 86 with 512 and
 // 1024, i8 64×4096×4096 374 and 355 with 1024 and 2048; on a Zen 5 i8 658 and 604 with 512 and
@@ -46,26 +58,40 @@ constexpr std::int64_t kFewStrips = 16;
 // 128×128×32768 0.96.
 constexpr std::int64_t kSomeStripsOfNarrow = 48;
 
+double bytes_of_c(const GemmShape& facing) {
+  return 4.0 * static_cast<double>(facing.m) * static_cast<double>(facing.n);  // of f32 or i32
+}
+
+// Whether all the workers' parts of C pass through the last cache.
+bool c_is_shared(const GemmShape& facing, const Machine& machine, int workers) {
+  return workers >= kManyWorkers &&
+         bytes_of_c(facing) > static_cast<double>(machine.scratchpad_bytes) * workers;
+}
+
 std::int64_t near_bytes(const KernelEntry& kernel) {
   return kernel.products > 1 ? kNearBytesOfParts : kNearBytes;
 }
 
-bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine) {
-  const std::int64_t size = size_of(ElementType::f32);  // as of i32
-  const double c_elements = static_cast<double>(facing.m) * static_cast<double>(facing.n);
-  return rows_collide(facing.n * size) && facing.k * kernel.packed_size <= kMostBytesAtOnce &&
-         c_elements * static_cast<double>(size) >
-             kScratchpadsOfC * static_cast<double>(machine.scratchpad_bytes);
+bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine,
+                      int workers) {
+  const std::int64_t most =
+      c_is_shared(facing, machine, workers) ? kMostBytesAtOnceOfMany : kMostBytesAtOnce;
+  return rows_collide(facing.n * size_of(ElementType::f32)) &&
+         facing.k * kernel.packed_size <= most &&
+         bytes_of_c(facing) > kScratchpadsOfC * static_cast<double>(machine.scratchpad_bytes);
 }
 
 }  // namespace
 
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
-                                 const Machine& machine) {
+                                 const Machine& machine, int workers) {
   const std::int64_t most = panel_bytes_per_row(kernel);
   if (has_tile_registers(kernel)) {
     if (facing.m <= kVeryFewRows) return kShortNearBytes;
-    return writes_c_at_once(kernel, facing, machine) ? kMostBytesAtOnce : near_bytes(kernel);
+    if (writes_c_at_once(kernel, facing, machine, workers)) return kMostBytesAtOnce;
+    const bool is_deep = kernel.products == 1 && c_is_shared(facing, machine, workers) &&
+                         4 * facing.k * kernel.packed_size > 5 * kDeepBytes;
+    return is_deep ? kDeepBytes : near_bytes(kernel);
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
   if (strips <= kFewStrips) return most / 4;
@@ -76,12 +102,12 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
 }
 
 std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,
-                                                const Machine& machine) {
+                                                const Machine& machine, int workers) {
   if (facing.m <= kVeryFewRows) {
     return facing.n <= kColumnsNotWorthCutting ? kColumnsNotWorthCutting
                                                : kColumnsBesideVeryFewRows;
   }
-  if (writes_c_at_once(kernel, facing, machine)) return kWidestBlock;
+  if (writes_c_at_once(kernel, facing, machine, workers)) return kWidestBlock;
   const std::int64_t depth = choose_block_k(facing.k, kernel, 1, near_bytes(kernel));
   const std::int64_t fitting =
       near_b_bytes(machine.scratchpad_bytes) / (depth * kernel.packed_size);

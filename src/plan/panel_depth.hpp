@@ -10,13 +10,13 @@
 namespace tessera {
 
 // Bytes of k that a panel holds for each row of A or column of B; `facing` is the product as the
-// kernel faces it.
+// kernel faces it, and `workers` how many may share it.
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
-                                 const Machine& machine);
+                                 const Machine& machine, int workers);
 
 // Of a tile of a kernel with tile registers.
 std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,
-                                                const Machine& machine);
+                                                const Machine& machine, int workers);
 
 // k in equal blocks of about so many bytes a row, in multiples of 4 (VNNI's depth), and of a cache
 // line where there are several: packing takes whole lines of rows along k; `splits` pieces

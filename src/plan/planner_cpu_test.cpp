@@ -110,6 +110,24 @@ TEST(Planner, TileRegistersTakeBNear) {
   }
 }
 
+// Where all workers' parts of C pass through the last cache, that happens less often.
+TEST(Planner, ManyWorkersWithTileRegistersTakeDeepBlocks) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto depth_of = [&](int workers, const GemmShape& shape, ElementType type) {
+    return tile_for_workers(workers, machine, shape, type).block_k;
+  };
+  EXPECT_EQ(depth_of(8, {3000, 3000, 3000}, ElementType::bf16), 608);
+  EXPECT_EQ(depth_of(16, {3000, 3000, 3000}, ElementType::bf16), 1024);
+  EXPECT_EQ(depth_of(16, {3000, 3000, 3000}, ElementType::i8), 1536);
+  EXPECT_EQ(depth_of(16, {3000, 3000, 3000}, ElementType::f16), 256);
+  EXPECT_EQ(depth_of(8, {4096, 4096, 4096}, ElementType::bf16), 4096);
+  EXPECT_EQ(depth_of(16, {4096, 4096, 4096}, ElementType::bf16), 1024);
+  EXPECT_EQ(depth_of(16, {8192, 4096, 2048}, ElementType::bf16), 2048);
+  // One block would be no block that stays near; and these parts of C stay in L2.
+  EXPECT_EQ(depth_of(16, {3000, 3000, 700}, ElementType::bf16), 352);
+  EXPECT_EQ(depth_of(16, {2048, 2048, 2048}, ElementType::bf16), 512);
+}
+
 TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
   const Machine machine = machine_by_name("sapphire-rapids");
   const auto tile_of = [&](const GemmShape& shape, ElementType type) {
