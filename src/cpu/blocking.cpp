@@ -219,9 +219,20 @@ int streams_of(const Plan& plan, const Product& product) {
 // 16 3.50, 3.51, 3.85, 4.05, 4.19; n = k = 4096: 10 3.30, 3.28, 3.22, 3.35, 3.26;
 // 20 5.96, 5.68, 5.51, 5.60, 5.70; 32 8.84, 8.59, 8.31, 8.22, 8.65;
 // 40 11.2, 11.0, 10.4, 10.5, 11.0.
+//
+// Rows further apart than 32 KB come in slowly unless they are few. Granite Rapids, one thread,
+// 2026-11, GFLOP/s with 16, 24, 32, 48 and 64 of k: f32 12×11008×4096 74, 72, 34, 31, 31,
+// 24×11008×4096 102, 104, 65, 54, 50, 40×11008×4096 106, 106, 71, 65, 64, 40×12288×4096 85, 85, 74,
+// 67, 65, 12×16384×2048 92, 91, 90, 87, 42, 40×16384×2048 91, 99, 107, 114, 118 (Emerald Rapids 39
+// with 64, of 24 rows 42, and 89 with 24), 12×32000×2048 89, 83, 81, 73, 44, 40×32000×2048 117,
+// 118, 124, 122, 125, 12×9000×2048 111, 110, 111, 102, 102; f64 12×5504×2048 49, 43, 33, 27, 26,
+// 12×8192×2048 45, 44, 42, 38, 22, 40×11008×2048 46, 43, 32, 31, 30; but rows of 32 KB f32
+// 12×8192×2048 102, 116, 117, 117, 113.
 constexpr std::int64_t kMostRowsOfStrips = 48;
 constexpr std::int64_t kStripDepth = 48;
 constexpr std::int64_t kStripDepthOfColliding = 64;
+constexpr std::int64_t kStripDepthOfFar = 24;
+constexpr std::int64_t kFarRowBytes = 32 << 10;
 
 std::int64_t streamed_depth(const Product& product) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
@@ -230,6 +241,7 @@ std::int64_t streamed_depth(const Product& product) {
   const std::int64_t rows = product.block_rows();
   if (has_two_units() && !code.interleaves && rows <= kMostRowsOfStrips) {
     if (rows <= code.many_stream_rows) return kStripDepthFromMemory;
+    if (product.b.row_stride * size_of(product.b.type) > kFarRowBytes) return kStripDepthOfFar;
     return rows_keep_apart(product.b, kStripDepth, kNearestWays) ? kStripDepth
                                                                  : kStripDepthOfColliding;
   }

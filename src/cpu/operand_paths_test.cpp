@@ -247,6 +247,29 @@ TEST_P(Kernels, BsOfAGroupDriveEachOtherOut) {
   EXPECT_EQ(depth(100, 4), shape.k);
 }
 
+// The further rows of B are apart, the fewer come side by side.
+TEST_P(Kernels, FarRowsOfBComeAFewAtATime) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!cpu::has_two_units() || !code.reads_in_place || is_narrow_tile(code.mr)) {
+    GTEST_SKIP() << "reads no rows of B, or as many whatever they are apart";
+  }
+  const GemmShape shape{24, 64, 300};
+  const std::int64_t size = size_of(kernel().b);
+  const auto depth = [&](std::int64_t row_bytes) {
+    Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {24, 64, 300}, {});
+    plan.tile.b_in_place = true;
+    plan.machine.scratchpad_bytes = 4 << 10;
+    Product product(plan.problem.types, shape, 0, Fill::normal, 1, {},
+                    {.padding = row_bytes / size - shape.n});
+    const Operands operands = product.operands();
+    return cpu::step_of(plan, cpu::product_of(operands, plan.tile, {}, code)).depth;
+  };
+  EXPECT_EQ(depth((16 << 10) + 64), 48);
+  EXPECT_EQ(depth(32 << 10), 64);
+  EXPECT_EQ(depth((32 << 10) + 64), 24);
+  EXPECT_EQ(depth(64 << 10), 24);
+}
+
 // B's columns along k, as many as vectors take, fewer and more, of any depth: the panels are those
 // of the same elements that lie apart, which are packed one by one.
 TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
