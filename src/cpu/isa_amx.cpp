@@ -2,6 +2,8 @@
 // or packed in units of 64 bytes of k, one row of a tile register each; B is packed as for VNNI,
 // whose layout the tile instructions share.
 //
+// f16 is packed in two parts of bf16 (split_f16.hpp), which take four products.
+//
 // Subnormal bf16 inputs and sums count as zero, as with AVX512-BF16. Products of 8-bit integers are
 // exact modulo 2^32 for either sign, so nothing is offset.
 #include <immintrin.h>

@@ -2,7 +2,7 @@
 // row, then the next 64. Rows that lie along k are copied, at any depth; what is missing of the
 // last 64 bytes is zero. Where they lie across, groups of k are interleaved as B's are
 // (ops_avx512.hpp), and transposed. Rows that a strip lacks are left as they are: no register is
-// taller than the strip.
+// taller than the strip. Elements that are multiplied in parts, A's and B's, are split here, too.
 //
 // Internal linkage; see pack.hpp.
 #pragma once
@@ -118,9 +118,8 @@ inline void interleave_parts(const PackSource& source, unsigned char* panels,
   const std::int64_t groups = panel_bytes / (2 * kRow);
   for (std::int64_t first = 0; first < groups; first += kTogether) {
     for (std::int64_t col = 0; col < source.along; col += kBlock) {
-      const std::int64_t lines = kTileCols * kRow;
-      unsigned char* to = panels + col / kBlock * panel_bytes + first / kTileCols * 2 * lines +
-                          first % kTileCols * kRow;
+      unsigned char* to = panels + col / kBlock * panel_bytes +
+                          first / kTileCols * 2 * kChunkBytesB + first % kTileCols * kRow;
       const int cols = some_of(source.along - col, kBlock);
       for (std::int64_t group = first; group < first + kTogether; ++group, to += kRow) {
         const int rows = some_of(source.depth - group * kGroup, kGroup);

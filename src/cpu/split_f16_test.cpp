@@ -4,10 +4,9 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <vector>
 
+#include "core/catalogue.hpp"
 #include "core/convert.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/kernel.hpp"
@@ -16,9 +15,9 @@
 namespace tessera {
 namespace {
 
+// A chunk of a strip: so many rows of so many k, their first parts and then their second ones.
 constexpr std::int64_t kRows = 32;
-constexpr std::int64_t kChunk =
-    32;  // of k, of all rows one after another: first parts, then second
+constexpr std::int64_t kChunk = 32;
 
 const cpu::KernelCode* code_here() {
   const bool has_it = architecture_runs(cpu::host_architecture(), "amx");

@@ -90,7 +90,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
     if (facing.m <= kVeryFewRows) return kShortNearBytes;
     if (writes_c_at_once(kernel, facing, machine, workers)) return kMostBytesAtOnce;
     const bool is_deep = kernel.products == 1 && c_is_shared(facing, machine, workers) &&
-                         4 * facing.k * kernel.packed_size > 5 * kDeepBytes;
+                         facing.k * kernel.packed_size > kDeepBytes + kDeepBytes / 4;
     return is_deep ? kDeepBytes : near_bytes(kernel);
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
