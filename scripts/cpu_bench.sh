@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All of the CPU's figures in one command, some eight minutes on a quiet machine of two cores: squares,
-# skinny, long and odd products in four types, and experts, each with one thread and with all, against
+# All of the CPU's figures in one command, some ten minutes on a quiet machine of two cores: squares,
+# skinny, long and odd products in five types, and experts, each with one thread and with all, against
 # the peers that are installed. The reports are what docs/performance.md is made from.
 set -euo pipefail
 
@@ -11,7 +11,7 @@ if [ $# -ne 2 ]; then
   OPENBLAS, ONEDNN, BLIS  a library to compare with (default: the system's)
   CORETYPE  whose kernels it takes on a processor with AVX-512 (default SkylakeX)
   EACH      seconds of timed work for each contender and product (default 0.03)
-  ONLY      f64, f32, bf16, i8 or grouped" >&2
+  ONLY      f64, f32, bf16, f16, i8 or grouped" >&2
   exit 2
 fi
 name=$1
@@ -48,5 +48,6 @@ record() {  # TYPE LIST PEERS REPORT
 record f32 cpu "$onednn,$openblas,$blis" f32
 record f64 "$lists/most.csv" "$openblas,$blis" f64
 record bf16 "$lists/most.csv" "$onednn" bf16
+record f16 "$lists/most.csv" "$onednn" f16
 record i8 "$lists/most.csv" "$onednn" i8
 record f32 "$lists/experts.csv" "$onednn,$openblas,$blis" grouped_f32
