@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/orientation_rule.hpp"
+
 namespace tessera {
 
 // Intel's processors read so many rows of B side by side for a few rows of C (cpu/streams.hpp): up
@@ -137,11 +139,10 @@ inline bool suits_short_way(const FacedSizes& sizes, std::int64_t scratchpad_byt
 // Tile registers pack all that they read: Granite Rapids, one thread, 2026-11, the time with 64 KB
 // over the time with 128, f16 70³ 1.13, 96³ 1.08, 128³ 1.06, A transposed 1.09, 1.13, 1.10, bf16
 // 100×100×200 1.09 and 1.14.
-inline std::int64_t short_way_bytes(int mr, std::int64_t scratchpad_bytes) {
+inline std::int64_t short_way_bytes(const RegisterTile& tile, std::int64_t scratchpad_bytes) {
   constexpr std::int64_t kLeast = 64 << 10;
-  constexpr int kRowsOfTileRegisters = 32;
-  if (mr >= kRowsOfTileRegisters) return 2 * kLeast;
-  return is_narrow_tile(mr) && scratchpad_bytes > 2 * kLeast ? scratchpad_bytes / 2 : kLeast;
+  if (has_tile_registers(tile)) return 2 * kLeast;
+  return is_narrow_tile(tile.mr) && scratchpad_bytes > 2 * kLeast ? scratchpad_bytes / 2 : kLeast;
 }
 
 // Several threads take parts of its columns, or else of its rows: whole register tiles but for the

@@ -204,7 +204,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.task.sum_column = product.sum_column();
   }
   const std::size_t packed_bytes = form.a.bytes + form.b.bytes;
-  const auto most_bytes = static_cast<std::size_t>(short_way_bytes(kernel.mr, l2));
+  const auto most_bytes = static_cast<std::size_t>(short_way_bytes({kernel.mr, kernel.nr}, l2));
   if (packed_bytes > most_bytes || sum_bytes > most_bytes) return std::nullopt;
   form.buffer_bytes = packed_bytes + sum_bytes;
   form.columns = {kernel.nr, product.b.col_stride * size_of(product.b.type),

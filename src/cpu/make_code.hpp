@@ -54,7 +54,8 @@ struct Code {
   static constexpr bool kKeepsRows = (kInPlace || kInterleaves) && !kShortSteps<MR, NV>;
   // A packed B's panel is in the nearest cache; one in place takes as long as twelve rows.
   static constexpr int kFewRowsInPlace = 8;
-  // Where a step of k is long it need not be the loop's only one (BlockTask::steps_together).
+  // Where a step of k is long it need not be the loop's only one (BlockTask::steps_together); of
+  // the types that pack in passing, too, which are those that were measured.
   static constexpr bool kTogether = !kShortSteps<MR, NV> && requires { Ops::multiply_add_to; };
   static constexpr bool kPasses = kInPlace && kTogether;
   // Along k no grouping is needed either.

@@ -35,6 +35,14 @@ struct TwoPartsOfF16 {
   }
 };
 
+// So many times 64 bytes of whole elements of a chunk, which may be where their first parts go.
+template <class Parts>
+void split_lines(const unsigned char* from, std::int64_t lines, unsigned char* to) {
+  for (; lines > 0; --lines, from += kRowBytes, to += kRowBytes) {
+    Parts::store(to, _mm512_loadu_si512(from));
+  }
+}
+
 // One strip of rows that lie along k. So many bytes of a row are copied before the next row's:
 // whole rows would lie 2 KB apart in the panel, and single lines come from pages of their own.
 template <class Element, class Parts>
@@ -87,11 +95,7 @@ void transpose_strip(const Element* from, const PackSource& source, int rows, un
           [&](int group) __attribute__((always_inline)) { return &units[group][row]; },
           reinterpret_cast<std::uint32_t*>(to + row * kRowBytes), kTileCols, 0);
     }
-    if constexpr (Parts::kParts > 1) {
-      for (int row = 0; row < rows; ++row) {
-        Parts::store(to + row * kRowBytes, _mm512_loadu_si512(to + row * kRowBytes));
-      }
-    }
+    if constexpr (Parts::kParts > 1) split_lines<Parts>(to, rows, to);
     to += Parts::kParts * kChunkBytesA;
   }
 }
@@ -101,9 +105,7 @@ void transpose_strip(const Element* from, const PackSource& source, int rows, un
 inline void split_panel(unsigned char* panel, std::int64_t panel_bytes) {
   for (std::int64_t at = panel_bytes / 2; at > 0;) {
     at -= kChunkBytesB;
-    for (std::int64_t line = 0; line < kChunkBytesB; line += kRowBytes) {
-      TwoPartsOfF16::store(panel + 2 * at + line, _mm512_loadu_si512(panel + at + line));
-    }
+    split_lines<TwoPartsOfF16>(panel + at, kChunkBytesB / kRowBytes, panel + 2 * at);
   }
 }
 

@@ -260,12 +260,13 @@ class TileRegisters {
   }
 
  private:
+  static constexpr std::int64_t kPitchB = kBlock * 4;
+
   // `Low`: the block has more rows than a register, `Wide`: more columns.
   template <class Multiply, Staying What, bool Low, bool Wide>
   void multiply_as(Strip a, const unsigned char* b, std::int64_t chunks, const SumPlace& from) {
     using A = OperandRegisters<What == Staying::a>;
     using B = OperandRegisters<What == Staying::b>;
-    constexpr std::int64_t kPitchB = kBlock * 4;
     to_fetch_.fetch_some();
     B::load_left_b(b, kPitchB);
     A::load_upper_a(a.data, a.pitch);
@@ -323,7 +324,6 @@ class TileRegisters {
       };
       const auto by_b = [&](std::int64_t part) __attribute__((always_inline)) {
         using B = OperandRegisters<What == Staying::b>;
-        constexpr std::int64_t kPitchB = kBlock * 4;
         B::load_left_b(b + part, kPitchB);
         Multiply::upper_left();
         if constexpr (Low) Multiply::lower_left();

@@ -111,9 +111,9 @@ bool CpuVariants::goes_short_way(const TileConfig& packed, int workers) const {
   const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
   const ElementType sum = accumulator_of(problem.types);
   const bool sums_fit =
-      problem.types.c == sum ||
-      bytes_of(shape.m, shape.n, sum) <=
-          static_cast<double>(short_way_bytes(packed.mr, request.machine.scratchpad_bytes));
+      problem.types.c == sum || bytes_of(shape.m, shape.n, sum) <=
+                                    static_cast<double>(short_way_bytes(
+                                        register_tile(packed), request.machine.scratchpad_bytes));
   const bool are_dealt =
       workers == 1 || (is_one_product() && (size_of_part(shape.n, workers, packed.nr) > 0 ||
                                             size_of_part(shape.m, workers, packed.mr) > 0));
@@ -135,8 +135,8 @@ bool CpuVariants::goes_short_way_of_narrow(const TileConfig& packed, int workers
   const double bytes = bytes_of(shape.k, shape.n, kernel.b);
   if (!product.a_lies_along_k && 8 * bytes_of(shape.m, shape.k, kernel.a) > 3 * l2) return false;
   if (!product.b_rows_are_dense) {
-    return bytes <=
-           static_cast<double>(short_way_bytes(packed.mr, request.machine.scratchpad_bytes));
+    return bytes <= static_cast<double>(
+                        short_way_bytes(register_tile(packed), request.machine.scratchpad_bytes));
   }
   if (shape.m <= kRowsThatStream) return 3 * bytes <= l2;
   return (rows_of_b_collide() ? 4 * bytes : bytes) <= l2;

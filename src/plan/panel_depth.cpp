@@ -58,8 +58,13 @@ constexpr std::int64_t kFewStrips = 16;
 // 128×128×32768 0.96.
 constexpr std::int64_t kSomeStripsOfNarrow = 48;
 
+// What choose_block_k takes rather than one block more.
+constexpr std::int64_t bytes_at_most(std::int64_t bytes) {
+  return bytes + bytes / 4;
+}
+
 double bytes_of_c(const GemmShape& facing) {
-  return 4.0 * static_cast<double>(facing.m) * static_cast<double>(facing.n);  // of f32 or i32
+  return bytes_of(facing.m, facing.n, ElementType::f32);  // as of i32
 }
 
 // Whether all the workers' parts of C pass through the last cache.
@@ -90,7 +95,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
     if (facing.m <= kVeryFewRows) return kShortNearBytes;
     if (writes_c_at_once(kernel, facing, machine, workers)) return kMostBytesAtOnce;
     const bool is_deep = kernel.products == 1 && c_is_shared(facing, machine, workers) &&
-                         facing.k * kernel.packed_size > kDeepBytes + kDeepBytes / 4;
+                         facing.k * kernel.packed_size > bytes_at_most(kDeepBytes);
     return is_deep ? kDeepBytes : near_bytes(kernel);
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
@@ -116,7 +121,7 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
 
 int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
                    std::int64_t bytes) {
-  const std::int64_t most = (bytes + bytes / 4) / kernel.packed_size;
+  const std::int64_t most = bytes_at_most(bytes) / kernel.packed_size;
   const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
   const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
   return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);

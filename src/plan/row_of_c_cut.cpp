@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/tile_registers_rule.hpp"
+#include "plan/cpu_blocks.hpp"
 
 namespace tessera {
 namespace {
@@ -25,8 +26,7 @@ constexpr std::int64_t kShortRowBytes = 256;
 double row_of_c_cut_by_tile_registers(const KernelEntry* kernel, const GemmShape& shape,
                                       const Problem& problem, const Machine& machine, int workers) {
   if (kernel == nullptr || !has_tile_registers(*kernel)) return 0;
-  const double c_bytes = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                         size_of(accumulator_of(problem.types));
+  const double c_bytes = bytes_of(shape.m, shape.n, accumulator_of(problem.types));
   const auto l2 = static_cast<double>(machine.scratchpad_bytes);
   const bool is_short = shape.k <= kShortRowBytes / size_of(problem.types.a);
   if (is_short && c_bytes > l2) return kRowOfCCutDear;

@@ -242,10 +242,11 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   const bool is_named = request.options.kernel == kernel.name;
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
   const GemmShape sides = largest_sides(request);
-  const LeastOfTileRegisters& least = kernel.products > 1      ? kLeastOfParts
+  const bool splits = kernel.products > 1;
+  const LeastOfTileRegisters& least = splits                   ? kLeastOfParts
                                       : size_of(kernel.a) == 1 ? kLeastOfBytes
                                                                : kLeastOfPairs;
-  const std::int64_t rows = kernel.products > 1 ? mean_rows(request) : sides.m;
+  const std::int64_t rows = splits ? mean_rows(request) : sides.m;
   const std::int64_t smaller = std::min(rows, sides.n);
   if (smaller < least.side) {
     return "packs B, which pays for " + std::to_string(least.side) + " rows or more";
@@ -257,8 +258,8 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
     return "packs both operands, which so small a C does not pay for";
   }
   const bool lies_across = request.problem.c.major == Major::column;
-  const bool is_narrow = kernel.products > 1 ? (lies_across ? sides.n : rows) < kFewRowsOfParts
-                                             : smaller < kNarrowSide;
+  const bool is_narrow =
+      splits ? (lies_across ? sides.n : rows) < kFewRowsOfParts : smaller < kNarrowSide;
   const std::int64_t depth = is_narrow              ? least.narrow_depth
                              : smaller < kBroadSide ? least.depth
                                                     : least.broad_depth;
