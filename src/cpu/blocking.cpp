@@ -389,15 +389,16 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
       blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
     }
   }
+  blocking.steps_together = has_two_units();
+  blocking.fetches_near = !has_two_units();
   blocking.fetched_rows = blocking.rows;
   blocking.fetched_cols = blocking.cols;
   if (blocking.passes) {
     blocking.cols = product.block_cols();
     blocking.fetched_rows = kPassingRows;
-    blocking.fetched_cols = code.passing_cols;
+    blocking.fetched_cols =
+        panels_fetched_together(blocking.rows, blocking.fetches_near) * code.passing_cols;
   }
-  blocking.steps_together = has_two_units();
-  blocking.fetches_near = !has_two_units();
   blocking.fetches_sums = fetches_rows_of_c(launch.plan, product);
   if (holds_b_near(product, depth, l2)) {
     blocking.rows = std::min<std::int64_t>(round_up(rows, strip), code.rows_together);

@@ -216,7 +216,7 @@ inline std::int64_t lines_of(std::int64_t bytes) {
 // KernelCode::multiply of a task with a `passing_panel`.
 //
 // While a strip is multiplied, what comes next is fetched into L2: beside the first panel, which is
-// when A's rows come in, the next strip of them; of the next panel's columns its share; and at the
+// when A's rows come in, the next strip of them; of the next panels' columns its share; and at the
 // end the first strip of the task after this. It is spread evenly, for lines that come long before
 // they are needed are gone by then. Emerald Rapids, f32, one thread, 2026-11, per cent of the peak
 // without any of it and with it: 128×128×32768 81 and 90, 192×192×16384 85 and 92, 1000³ 88 and 91.
@@ -263,23 +263,29 @@ void multiply_passing(const BlockTask& task) {
       (is_across ? task.a.depth_stride : task.a.along_stride) * kSizeA;
   const std::int64_t b_row_bytes = task.b.depth_stride * static_cast<std::int64_t>(sizeof(B));
   const std::int64_t groups = std::max<std::int64_t>(1, task.depth / kSteps);
+  const std::int64_t together = panels_fetched_together(task.rows, task.fetches_near);
 
+  FarRows next_b;  // of the panels after those that go together
+  std::int64_t share_of_b = 0;
   std::int64_t cols = 0;
-  for (std::int64_t col = 0; col < task.cols; col += cols) {
+  for (std::int64_t col = 0, panel = 0; col < task.cols; col += cols, ++panel) {
     cols = passing_columns<Ops>(task.cols - col);
-    const std::int64_t next_col = col + cols;
-    const bool is_last_panel = next_col >= task.cols;
+    const bool is_last_panel = col + cols >= task.cols;
     const auto vectors = static_cast<int>((cols + kLanes - 1) / kLanes);
     tile.b = b + col;
     tile.mask = Ops::mask(static_cast<int>(cols) - (vectors - 1) * kLanes);
 
-    FarRows next_b = after.soon;
-    if (!is_last_panel) {
-      next_b = {reinterpret_cast<const unsigned char*>(b + next_col), b_row_bytes,
-                passing_columns<Ops>(task.cols - next_col) * static_cast<std::int64_t>(sizeof(B)),
-                task.depth};
+    if (panel % together == 0) {
+      const std::int64_t left = task.cols - col;
+      const std::int64_t next = together * kWidest;
+      next_b = after.soon;
+      if (next < left) {
+        next_b = {reinterpret_cast<const unsigned char*>(tile.b + next), b_row_bytes,
+                  std::min(next, left - next) * static_cast<std::int64_t>(sizeof(B)), task.depth};
+      }
+      const std::int64_t panels = std::min(together, (left + kWidest - 1) / kWidest);
+      share_of_b = (next_b.left + panels * strips - 1) / (panels * strips);
     }
-    const std::int64_t share_of_b = (next_b.left + strips - 1) / strips;
     const std::int64_t lines_of_b = share_of_b * lines_of(next_b.bytes);
     const std::int64_t lines_of_both = lines_of_b + pieces_of_a * lines_of(bytes_of_piece);
 
