@@ -107,6 +107,16 @@ struct CodeAmx {
   static constexpr std::int64_t kLeastChunksToFetch = 2;
   // A panel that is no longer is one piece: no sums are kept beside it then.
   static constexpr std::int64_t kMostChunksAtOnce = 16 / kParts;
+  // Of bytes, strips so short stay in pairs, and each panel of a small B for both of them, where
+  // C's rows are whole lines. Granite Rapids, 2026-11, the time by single strips over the time by
+  // pairs, one thread and two: 192³ 1.00 to 1.06, 1.00, 256³ 1.05 to 1.14, 1.07, 320³ 1.03
+  // to 1.07, 1.06, 1024×256×256 1.06 to 1.11, 1.11, 64×512×256 1.06, 1.03, 512×512×256 1.01, 1.03;
+  // but 256×1024×256 0.91 to 0.99, 1.05, 128×4096×256 0.82, 0.98; with two chunks 128³ 0.94, with
+  // six 384³ 1.01; off the lines 200×700×300 0.96, 355×342×310 0.94; bf16 with four
+  // 512×512×128 1.03, 1.04, 4096×96×256 1.00, with eight 256³ 0.96, with twelve 384³ 0.83.
+  static constexpr std::int64_t kLeastPairedChunks = 3;
+  static constexpr std::int64_t kMostPairedChunks = 5;
+  static constexpr std::int64_t kMostPairedColumns = 512;
 
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
   static std::int64_t panel_bytes(std::int64_t depth) { return padded(depth) / kDepth * kStepA; }
@@ -160,6 +170,12 @@ struct CodeAmx {
         split_panel(panel, bytes);
       }
     }
+  }
+
+  static bool goes_in_pairs(const BlockTask& task) {
+    const std::int64_t chunks = chunks_of(task);
+    return kElement == 1 && chunks >= kLeastPairedChunks && chunks <= kMostPairedChunks &&
+           task.cols <= kMostPairedColumns && are_whole_lines(task.sum, task.sum_stride * 4);
   }
 
   static Strip strip_of(const BlockOperand& a, std::int64_t row, std::int64_t chunk) {
@@ -254,31 +270,38 @@ struct CodeAmx {
   // the time so, i8 128³ 1.13, 300³ 1.05, 768³ 1.03, bf16 128³ 1.04, 355×342×29 1.05. Returns how
   // many columns, or rows, are done, none where it does not suit.
   template <Staying What>
-  static std::int64_t multiply_direct(const BlockTask& task, std::int64_t row, std::int64_t col,
-                                      int rows, TileRegisters& registers) {
+  static std::int64_t multiply_direct(const BlockTask& task, const Group& group,
+                                      TileRegisters& registers) {
     const std::int64_t chunks = chunks_of(task);
-    const bool is_one_piece = What == Staying::a || chunks <= kMostChunksAtOnce;
+    const bool is_one_piece = What != Staying::b || chunks <= kMostChunksAtOnce;
     const bool suits = is_plain(task) && task.finish == nullptr && !task.streams_sums;
-    if (!suits || !is_one_piece || !registers.hold_just(rows, kBlock)) return 0;
+    if (!suits || !is_one_piece || !registers.hold_just(group.rows, kBlock)) return 0;
     const std::int64_t pitch = task.sum_stride * 4;
     const bool fetches_rows = task.beta == 0 && fetches(task);
     RowsToFetch ahead;
-    if (fetches_rows) ahead = rows_to_fetch({nullptr, pitch}, rows, kBlock, chunks);
+    if (fetches_rows) ahead = rows_to_fetch({nullptr, pitch}, group.rows, kBlock, chunks);
     const auto* b = static_cast<const unsigned char*>(task.b.data);
-    const std::int64_t end = What == Staying::a ? task.cols : task.rows;
-    const std::int64_t step = What == Staying::a ? kBlock : rows;
-    std::int64_t& at = What == Staying::a ? col : row;
-    for (; at + step <= end; at += step) {
+    const auto block = [&](std::int64_t row, std::int64_t col) __attribute__((always_inline)) {
       const SumPlace to{static_cast<Acc*>(task.sum) + row * task.sum_stride + col, pitch};
       if (fetches_rows) {
         ahead.next = static_cast<const unsigned char*>(to.at);
         registers.fetch_beside(ahead);
       }
       registers.multiply<Multiply, What>(strip_of(task.a, row, 0),
-                                         b + col / kBlock * task.b.panel_bytes, chunks, rows,
+                                         b + col / kBlock * task.b.panel_bytes, chunks, group.rows,
                                          kBlock, task.beta == 1 ? to : SumPlace{}, to);
+    };
+    if constexpr (What == Staying::b) {
+      std::int64_t row = group.row;
+      for (; row + group.rows <= task.rows; row += group.rows) block(row, group.col);
+      return row;
+    } else {
+      std::int64_t col = 0;
+      for (; col + kBlock <= task.cols; col += kBlock) {
+        for (int strip = 0; strip < group.strips; ++strip) block(group.row + strip * kBlock, col);
+      }
+      return col;
     }
-    return at;
   }
 
   static void multiply(const BlockTask& task) {
@@ -288,14 +311,20 @@ struct CodeAmx {
     const int most_cols = some_of(task.cols, kBlock);
     TileRegisters registers(most_rows, most_cols);
     const bool a_stays = task.sums_are_far && chunks_of(task) <= kMostNearChunks;
-    const int together = a_stays ? 1 : kStripsTogether;
+    const bool both_stay = a_stays && goes_in_pairs(task);
+    const int together = both_stay ? 2 : a_stays ? 1 : kStripsTogether;
     const auto panel = [&](Group group, std::int64_t col) {
       group.col = col;
       group.cols = some_of(task.cols - col, kBlock);
       const auto* b = static_cast<const unsigned char*>(task.b.data);
       b += col / kBlock * task.b.panel_bytes;
-      a_stays ? multiply_group<Staying::a>(task, group, b, kept, registers)
-              : multiply_group<Staying::b>(task, group, b, kept, registers);
+      if (both_stay) {
+        multiply_group<Staying::both>(task, group, b, kept, registers);
+      } else if (a_stays) {
+        multiply_group<Staying::a>(task, group, b, kept, registers);
+      } else {
+        multiply_group<Staying::b>(task, group, b, kept, registers);
+      }
     };
     const auto group_at = [&](std::int64_t row) {
       const std::int64_t left = task.rows - row;
@@ -311,7 +340,11 @@ struct CodeAmx {
       for (std::int64_t row = 0; row < task.rows;) {
         const Group group = group_at(row);
         std::int64_t col = 0;
-        if (a_stays) col = multiply_direct<Staying::a>(task, row, 0, group.rows, registers);
+        if (both_stay) {
+          col = multiply_direct<Staying::both>(task, group, registers);
+        } else if (a_stays) {
+          col = multiply_direct<Staying::a>(task, group, registers);
+        }
         for (; col < task.cols; col += kBlock) panel(group, col);
         row += group.strips * kBlock;
       }
@@ -320,7 +353,10 @@ struct CodeAmx {
         std::int64_t row = 0;
         if (col + kBlock <= task.cols) {
           registers.fit(most_rows, most_cols);
-          row = multiply_direct<Staying::b>(task, 0, col, most_rows, registers);
+          Group all;
+          all.col = col;
+          all.rows = most_rows;
+          row = multiply_direct<Staying::b>(task, all, registers);
         }
         while (row < task.rows) {
           const Group group = group_at(row);
