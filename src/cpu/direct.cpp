@@ -5,6 +5,7 @@
 
 #include "core/alike.hpp"
 #include "core/in_place_rule.hpp"
+#include "core/passing_rule.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "cpu/blocking.hpp"
 #include "cpu/cache_line.hpp"
@@ -39,6 +40,19 @@ bool walks_strips(const Plan& plan, const Product& product) {
   const std::int64_t c_bytes = product.c.rows * product.c.cols * size_of(product.code->accumulator);
   return product.code->rows_together > 0 && !product.b_in_place &&
          leaves_nearest(c_bytes, plan.machine.l1_bytes);
+}
+
+// By the stride of B's rows, which the planner takes for their length.
+bool packs_in_passing(const Plan& plan, const Product& product) {
+  const KernelCode& kernel = *product.code;
+  const bool are_dense =
+      product.b.col_stride == 1 && (product.a.col_stride == 1 || product.a.row_stride == 1);
+  const int element = size_of(product.b.type);
+  return kernel.passing_cols > 0 && product.a_in_place && product.b_in_place && are_dense &&
+         !product.is_dots &&
+         suits_passing_short_way(plan.machine, kernel.mr, kernel.nr, product.block_rows(),
+                                 product.block_cols(), product.depth(),
+                                 product.b.row_stride * element, element);
 }
 
 // The products of a group one after another, each with its form, which is worked out where it
@@ -109,6 +123,7 @@ bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
   const void* b = form.turned ? operands.a.data : operands.b.data;
   task.a.data = packed_operand(form.a, a, buffer);
   task.b.data = packed_operand(form.b, b, buffer + form.a.bytes);
+  if (form.passes) task.passing_panel = buffer + form.a.bytes;
   if (form.finish == nullptr) {
     task.sum = operands.c.data;
     form.multiply(task);
@@ -167,6 +182,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
+  form.passes = packs_in_passing(plan, product);
   const bool by_strips = walks_strips(plan, product);
   form.task.sums_are_far =
       step.goes_along_rows || by_strips || (!product.is_dots && walks_rows(sizes, l2));
@@ -190,6 +206,10 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
               {nullptr, product.b.cols, product.b.rows, product.b.col_stride, product.b.row_stride},
               line_up(panels * panel_bytes)};
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
+  }
+  if (form.passes) {
+    form.multiply = kernel.multiply;
+    form.b.bytes = line_up(kernel.panel_bytes_passing(product.depth()));
   }
   std::size_t sum_bytes = 0;
   if (!product.sums_in_c()) {

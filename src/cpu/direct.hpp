@@ -29,6 +29,7 @@ struct DirectForm {
   };
   Packing a;
   Packing b;
+  bool passes = false;  // B is packed in passing, with room in `b`
   // For a part of the columns or rows: a register tile's, and bytes from one to the next in the
   // operand that has them, B or A, and in C.
   struct Side {

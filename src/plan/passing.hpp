@@ -32,9 +32,10 @@ inline bool may_go_short_way(const GemmShape& shape, const TileConfig& tile,
   return suits_short_way(sizes, machine.scratchpad_bytes);
 }
 
-inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
-                             const Problem& problem, const GemmShape& shape,
-                             const Machine& machine) {
+// By the general way, which is predicted otherwise than a B in place is; the short way is not.
+inline bool packs_in_passing_by_blocks(const TileConfig& tile, const KernelEntry* kernel,
+                                       const Problem& problem, const GemmShape& shape,
+                                       const Machine& machine) {
   if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
   const FacedProduct product = face(problem, shape, register_tile(tile));
   if (tile.block_k >= shape.k && may_go_short_way(product.shape, tile, *kernel, machine)) {
@@ -45,6 +46,23 @@ inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
          suits_passing(machine, tile.mr, tile.nr,
                        std::min<std::int64_t>(facing.block_m, product.shape.m),
                        std::min<std::int64_t>(facing.block_n, product.shape.n), product.shape.k);
+}
+
+// By either.
+inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
+                             const Problem& problem, const GemmShape& shape,
+                             const Machine& machine) {
+  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
+  if (packs_in_passing_by_blocks(tile, kernel, problem, shape, machine)) return true;
+  const FacedProduct product = face(problem, shape, register_tile(tile));
+  const TileConfig facing = product.is_turned ? turned(tile) : tile;
+  const int element = size_of(kernel->b);
+  return tile.block_k >= shape.k && may_pass(*kernel, product) &&
+         may_go_short_way(product.shape, tile, *kernel, machine) &&
+         suits_passing_short_way(machine, tile.mr, tile.nr,
+                                 std::min<std::int64_t>(facing.block_m, product.shape.m),
+                                 std::min<std::int64_t>(facing.block_n, product.shape.n),
+                                 product.shape.k, product.shape.n * element, element);
 }
 
 }  // namespace tessera

@@ -67,6 +67,18 @@ TEST(PassingPays, WithAnAAcrossKThatDoesNotCollide) {
   EXPECT_FALSE(passes_across({1760, 25, 158}));
 }
 
+TEST(PassingPays, TheShortWayWhereRowsOfBCollide) {
+  constexpr std::string_view kLarge = "sapphire-rapids-avx512";
+  EXPECT_TRUE(passes(kLarge, {128, 128, 128}));
+  EXPECT_TRUE(passes(kLarge, {128, 128, 128}, ElementType::f64));
+  EXPECT_FALSE(passes(kLarge, {120, 120, 120}));  // in many sets
+  EXPECT_FALSE(passes(kLarge, {128, 128, 90}));   // few enough
+  EXPECT_FALSE(passes(kLarge, {47, 128, 200}));
+  EXPECT_TRUE(passes(kLarge, {48, 128, 200}));
+  EXPECT_FALSE(passes(kLarge, {64, 64, 128}));  // B stays near
+  EXPECT_FALSE(passes("zen5", {128, 128, 128}));
+}
+
 TEST(PassingPays, NotInASmallNearestCache) {
   EXPECT_FALSE(passes("zen4", {64, 1000, 1000}));
   EXPECT_FALSE(passes("avx2-laptop", {64, 1000, 1000}));
