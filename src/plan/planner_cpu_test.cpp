@@ -128,6 +128,20 @@ TEST(Planner, ManyWorkersWithTileRegistersTakeDeepBlocks) {
   EXPECT_EQ(depth_of(16, {2048, 2048, 2048}, ElementType::bf16), 512);
 }
 
+TEST(Planner, PanelsOfF32AreDeepWhereAllComesFromMemory) {
+  const auto depth_of = [](std::string_view machine, int workers, const GemmShape& shape,
+                           ElementType type = ElementType::f32) {
+    return tile_for_workers(workers, machine_by_name(machine), shape, type).block_k;
+  };
+  constexpr std::string_view kLarge = "sapphire-rapids-avx512";
+  EXPECT_EQ(depth_of(kLarge, 1, {4096, 4096, 4096}), 2048);
+  EXPECT_EQ(depth_of(kLarge, 8, {4096, 4096, 4096}), 2048);
+  EXPECT_EQ(depth_of(kLarge, 16, {4096, 4096, 4096}), 1024);
+  EXPECT_EQ(depth_of(kLarge, 1, {1500, 1500, 1500}), 752);
+  EXPECT_EQ(depth_of(kLarge, 1, {4096, 4096, 4096}, ElementType::f64), 592);
+  EXPECT_EQ(depth_of("zen5", 1, {4096, 4096, 4096}), 1024);
+}
+
 TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
   const Machine machine = machine_by_name("sapphire-rapids");
   const auto tile_of = [&](const GemmShape& shape, ElementType type) {
