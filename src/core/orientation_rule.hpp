@@ -136,12 +136,35 @@ inline bool makes_narrow_dots_down(const StoredProduct& product, const RegisterT
   return static_cast<double>(product.depth) * gain >= kStepsForEach * cols;
 }
 
-// Whether more columns, which lie along k as the rows do, had better be multiplied with these as
-// dot products, of which as many as there are columns share a row. Zen 5, one thread, 2026-11, B
-// transposed, the time along C's rows over the time by dots, with 9, 12 and 16 columns: f32, 40
-// rows, k = 64 1.06, 0.95, 0.71, 100 1.24, 1.02, 0.78, 200 1.72, 1.41, 1.06, 500 2.48, 2.02, 1.41;
-// 400 rows, 200 1.35, 1.14, 0.87; f64 64 1.12, 1.02, 0.81, 200 2.10, 1.68, 1.24; bf16 100 0.88,
-// 0.75, 0.55, 200 1.33, 1.13, 0.85; i8 200 0.92, 0.78, 0.59, 500 1.33, 1.17, 0.67.
+// Whether so many columns that lie across k are worth copying for it, with wide registers. Granite
+// Rapids, one thread, operands in rows, 2026-11, the time along C's rows over the time by dots: f32
+// 41×12×1330 1.47, 100×10×1000 1.78, 27×14×1050 1.25, 18×12×1500 1.37, 433×9×500 1.43, 300×14×400
+// 1.15, 100×12×300 1.16, 3000×10×2000 1.22, 1000×12×1000 1.10, 1000×14×1000 0.99; f64 55×5×1215
+// 1.58, 200×5×400 2.3, 100×7×500 1.49, 64×6×4000 1.37, 200×10×500 1.36, 500×5×150 1.04, 3000×7×500
+// 0.98; two threads f32 1.38, 1000×12×1000 1.17, 433×9×500 1.41. With less of k 400×13×250 0.85,
+// 100×14×300 0.94; with less to do 17×14×500 0.68, 40×12×300 0.91, 20×10×500 0.96, f64 20×6×1000
+// 0.88, 24×5×500 0.91; of columns that fill vectors f64 500×8×300 0.89, 300×12×1000 0.95,
+// 300×14×500 0.91.
+inline bool is_worth_copying_for_dots(const StoredProduct& product, const RegisterTile& tile) {
+  constexpr double kLeastWork = 250e3;  // multiply-adds
+  constexpr std::int64_t kStepsForEach = 40;
+  constexpr std::int64_t kStepsLess = 200;
+  const std::int64_t lanes = tile.nr / 2;
+  const double work = static_cast<double>(product.rows) * static_cast<double>(product.cols) *
+                      static_cast<double>(product.depth);
+  const bool leave_lanes =
+      product.cols < lanes || (product.cols > lanes && 4 * product.cols <= 5 * lanes);
+  return product.element_bytes >= 4 && leave_lanes && work >= kLeastWork &&
+         product.depth >= kStepsForEach * product.cols - kStepsLess;
+}
+
+// Whether more columns, which lie along k as the rows do or are copied, had better be multiplied
+// with these as dot products, of which as many as there are columns share a row. Zen 5, one thread,
+// 2026-11, B transposed, the time along C's rows over the time by dots, with 9, 12 and 16 columns:
+// f32, 40 rows, k = 64 1.06, 0.95, 0.71, 100 1.24, 1.02, 0.78, 200 1.72, 1.41, 1.06,
+// 500 2.48, 2.02, 1.41; 400 rows, 200 1.35, 1.14, 0.87; f64 64 1.12, 1.02, 0.81,
+// 200 2.10, 1.68, 1.24; bf16 100 0.88, 0.75, 0.55, 200 1.33, 1.13, 0.85; i8 200 0.92, 0.78, 0.59,
+// 500 1.33, 1.17, 0.67.
 inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kMostColumns = 14;
   constexpr std::int64_t kLeastRows = 17;
@@ -149,7 +172,8 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
   constexpr std::int64_t kStepsLess = 110;
   if (!product.rows_lie_along_k || has_tile_registers(tile)) return false;
   if (!is_wide(product, tile)) return makes_narrow_dots_down(product, tile);
-  return product.cols_lie_along_k && product.cols <= kMostColumns && product.rows >= kLeastRows &&
+  const bool may_copy = product.cols_lie_along_k || is_worth_copying_for_dots(product, tile);
+  return may_copy && product.cols <= kMostColumns && product.rows >= kLeastRows &&
          product.depth >=
              std::max(least_depth_down(product, tile),
                       (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));

@@ -1,6 +1,9 @@
 // What the planner makes of small products and of few columns on a CPU.
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "plan/orientation.hpp"
 #include "tessera/plan.hpp"
 
 namespace tessera {
@@ -42,6 +45,18 @@ TEST(NarrowProducts, OfALongKAreDots) {
        {GemmShape{170, 4, 71}, {299, 8, 242}, {668, 8, 172}, {50, 3, 20}}) {
     const Plan plan = make_plan(dense_problem(shape, types), machine);
     EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.m << "×" << shape.n;
+  }
+  // More columns with wide registers, if there is enough to do and k is long for them.
+  for (const auto& [shape, are_dots] : {std::pair{GemmShape{100, 10, 1000}, true},
+                                        {{41, 12, 1330}, true},
+                                        {{27, 14, 1050}, true},
+                                        {{20, 10, 500}, false},
+                                        {{400, 13, 250}, false},
+                                        {{100, 16, 1000}, false}}) {
+    const Problem problem = dense_problem(shape, types);
+    const Plan plan = make_plan(problem, machine);
+    EXPECT_EQ(is_turned(problem, shape, register_tile(plan.tile)), are_dots)
+        << shape.m << "×" << shape.n;
   }
   Problem transposed = dense_problem({8, 100, 20}, types);
   transposed.b.major = Major::column;
