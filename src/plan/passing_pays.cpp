@@ -29,6 +29,22 @@ constexpr std::int64_t kCollidingBytes = 4 << 10;
 // 4096³, 14.4 and 14.0 for 2048³, but 17.1 and 23.2 for 512×4096×4096 and 1.58 and 1.49 for 1000³,
 // in the median 2.04 and 2.20. In one pass over k it never does: 2000×2000×128 6.7 and 7.8 ms.
 constexpr double kMost = 650;
+// Rows of B whole pages apart come in slowly, and the sooner B is packed beforehand, for which
+// panels may be deeper, too. One thread, 2026-11, the time in passing over the time packed: Granite
+// Rapids f64 1024³ (512) 1.07 to 1.10, 768×1024×1024 (439) 1.07, 512×3072×1024 1.12, 512×2048×2048
+// (410) 1.06, 2048×512×512 (410) 1.02 to 1.06, 1024×512×1024 (341) 1.02, f32 1.05, 1.06, 0.99,
+// 0.98, 1.00, 640×1024×1024 (394) 1.01, 512×1024×1024 (341) 0.98; two threads
+// f64 1.10, 1.04, 1.10, 1.18, 1.01, f32 1.00, 1.05, 1.03, 1.06, 1.01. Emerald Rapids, busy,
+// f64 1.03, 1.03, 1.04, 1.26, 0.98, four threads 1.08, 1.03, 0.98, 0.85, 1.00, f32 0.98, 1.00,
+// 0.96, 0.99, 1.01. Rows that do not collide: Granite Rapids f32 1000³ 0.97, 1000×1000×2000 0.93,
+// f64 1000³ 0.96.
+constexpr double kMostOfColliding = 500;
+constexpr double kMostOfColliding64 = 380;
+
+double most_in_passing(const GemmShape& shape, std::int64_t element) {
+  if (shape.n * element % kCollidingBytes != 0) return kMost;
+  return element > 4 ? kMostOfColliding64 : kMostOfColliding;
+}
 
 // With less L2 than this B is packed in passing again for every piece of A that takes a quarter of
 // it (cpu/blocking.cpp): twice at most, also where workers have fewer rows each. Zen 5, f32, one
@@ -48,7 +64,9 @@ bool has_much_room(const Machine& machine) {
 bool is_worth_packing(const GemmShape& shape, std::int64_t element, const Machine& machine) {
   const double area = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   if (shape.k <= deepest_passing(kDepth)) return false;
-  if (has_much_room(machine)) return area > kMost * static_cast<double>(shape.m + shape.n);
+  if (has_much_room(machine)) {
+    return area > most_in_passing(shape, element) * static_cast<double>(shape.m + shape.n);
+  }
   return 2 * shape.m * kDepth * element > machine.scratchpad_bytes;
 }
 

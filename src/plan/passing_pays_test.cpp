@@ -32,6 +32,11 @@ TEST(PassingPays, WhereFewPiecesOfAPackB) {
   // Twice the room.
   EXPECT_TRUE(passes("sapphire-rapids-avx512", {1000, 1000, 1000}));
   EXPECT_FALSE(passes("sapphire-rapids-avx512", {2000, 2000, 2000}));
+  // Rows of B whole pages apart.
+  EXPECT_FALSE(passes("sapphire-rapids-avx512", {1024, 1024, 1024}));
+  EXPECT_TRUE(passes("sapphire-rapids-avx512", {768, 1024, 1024}));
+  EXPECT_FALSE(passes("sapphire-rapids-avx512", {768, 1024, 1024}, ElementType::f64));
+  EXPECT_TRUE(passes("sapphire-rapids-avx512", {512, 1024, 1024}, ElementType::f64));
   // More bytes of B, and more elements of C, than an integer holds.
   const GemmShape largest = {kLargestSize, kLargestSize, kLargestSize};
   EXPECT_FALSE(passing_pays(largest, 48, 8, machine_by_name("sapphire-rapids-avx512")));
