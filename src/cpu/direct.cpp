@@ -43,7 +43,7 @@ bool walks_strips(const Plan& plan, const Product& product) {
 }
 
 // By the stride of B's rows, which the planner takes for their length.
-bool packs_in_passing(const Plan& plan, const Product& product) {
+bool passes_the_short_way(const Plan& plan, const Product& product) {
   const KernelCode& kernel = *product.code;
   const bool are_dense =
       product.b.col_stride == 1 && (product.a.col_stride == 1 || product.a.row_stride == 1);
@@ -182,7 +182,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
-  form.passes = packs_in_passing(plan, product);
+  form.passes = passes_the_short_way(plan, product);
   const bool by_strips = walks_strips(plan, product);
   form.task.sums_are_far =
       step.goes_along_rows || by_strips || (!product.is_dots && walks_rows(sizes, l2));
