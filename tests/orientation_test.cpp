@@ -89,9 +89,13 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_FALSE(is_down({200, 2, 63}, f32, 16, Major::column));
   EXPECT_TRUE(is_down({200, 2, 64}, f32, 16, Major::column));
   EXPECT_FALSE(is_down({8, 8, 500}, f32, 32, Major::row));  // no long side
-  // More columns only where A lies across k, and vectors are fuller down the long side.
+  // More columns where A lies across k, and vectors are fuller down the long side.
   EXPECT_TRUE(is_down({119, 9, 1093}, f32, 32, Major::column));
-  EXPECT_FALSE(is_down({119, 9, 1093}, f32, 32, Major::row));
+  // Where it lies along k, and there is enough to do, they are copied for dots.
+  EXPECT_TRUE(is_down({119, 9, 1093}, f32, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 9, 159}, f32, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 9, 1093}, bf16, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 16, 1093}, f32, 32, Major::row));
   EXPECT_FALSE(is_down({119, 14, 1093}, f32, 32, Major::column));
   EXPECT_TRUE(is_down({521, 37, 1055}, f32, 32, Major::column));
   EXPECT_FALSE(is_down({521, 49, 1055}, f32, 32, Major::column));
