@@ -43,6 +43,16 @@ inline std::int64_t most_rows_of_wide_tiles(bool stays) {
   return stays ? 2 * kMostRowsOfWideTiles : kMostRowsOfWideTiles;
 }
 
+// With much second-level cache (plan/whole_rows.hpp) so many, of a B that stays in it and whose
+// rows keep apart, and of which workers are dealt columns. Granite Rapids, 2026-11, the time by a
+// register tile of twelve rows over the time by wide tiles, one thread and two: f32
+// 9×200×500 1.42, 1.14, 12×330×698 1.25, 1.20, 12×700×700 1.47 to 1.53, 1.45,
+// 10×1000×500 1.37, 1.64, 12×64×800 1.48, 1.29, 11×150×300 1.11, 1.12; f64 9×200×500 1.40,
+// 10×300×600 1.36, 12×330×698 1.14; on two threads with parts of 256 of k 10×500×500 0.80, and
+// whole 1.37. Emerald Rapids, one thread, f32 12×500×500 1.26, 12×700×700 1.65, 9×200×500 0.96, f64
+// 12×350×350 1.29; 14 to 24 rows 0.69 to 1.56 in f32, 1.12 to 1.64 in f64.
+constexpr std::int64_t kRowsOfWideTilesFromL2 = 12;
+
 // With a k this short, most of a large C's time is writing it: rows of it are written from end to
 // end, by wide tiles of eight rows, while B stays in a near cache. Zen 5, one thread, 2026-11, the
 // time by panels of C's columns (packed or packed in passing) over the time along its rows: f32

@@ -163,7 +163,8 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   const bool is_narrow = is_narrow_tile(code.mr);
   if (code.wide_rows == 0 || rows > most_wide_rows(product, bytes, l2)) return 0;
   const bool are_narrow_tiles = is_narrow && !is_one_tile;
-  if (has_two_units() && !are_narrow_tiles && !(stays && is_one_tile)) return 0;
+  const bool may_walk = stays && rows <= kRowsOfWideTilesFromL2;
+  if (has_two_units() && !are_narrow_tiles && !may_walk) return 0;
   if (bytes <= plan.machine.l1_bytes) {
     return rows <= kRowsOfWideTilesNear ? kRowsAheadFromCaches : 0;
   }

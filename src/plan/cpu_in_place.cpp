@@ -87,7 +87,9 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
 bool CpuVariants::deals_columns(int workers) const {
   const Machine& machine = request.machine;
   const double part = bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
-  const bool is_one_tile = kernel.reads_in_place && product.shape.m <= kRowsOfOneWideTile;
+  const std::int64_t most_rows =
+      may_read_whole_rows() ? kRowsOfWideTilesFromL2 : kRowsOfOneWideTile;
+  const bool is_one_tile = kernel.reads_in_place && product.shape.m <= most_rows;
   return (kernel.widens || is_one_tile) && workers > 1 && walks_wide_tiles() &&
          part >= 2 * static_cast<double>(machine.l1_bytes) &&
          2 * part <= static_cast<double>(machine.scratchpad_bytes);
@@ -153,8 +155,9 @@ bool CpuVariants::walks_wide_tiles() const {
   for (const ShapeRun& run : request.runs) elements += elements_of_b(run);
   const bool collide = rows_of_b_collide();
   const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
-  const bool suits = shape.m <= kRowsOfOneWideTile ? !(collide && is_far)
-                                                   : !collide && !is_far && !may_read_whole_rows();
+  const bool may_walk = !may_read_whole_rows() || (b_stays() && shape.m <= kRowsOfWideTilesFromL2);
+  const bool suits =
+      shape.m <= kRowsOfOneWideTile ? !(collide && is_far) : !collide && !is_far && may_walk;
   return (kernel.reads_in_place || widens_halves(kernel)) &&
          shape.m <= most_rows_of_wide_tiles(b_stays()) && suits;
 }

@@ -128,6 +128,15 @@ TEST(Planner, ManyWorkersWithTileRegistersTakeDeepBlocks) {
   EXPECT_EQ(depth_of(16, {2048, 2048, 2048}, ElementType::bf16), 512);
 }
 
+TEST(Planner, ColumnsBesideTwelveRowsAreDealtWithMuchSecondLevelCache) {
+  const auto tile_of = [](std::string_view machine, const GemmShape& shape) {
+    return tile_for_workers(2, machine_by_name(machine), shape, ElementType::f32);
+  };
+  EXPECT_GE(tile_of("sapphire-rapids-avx512", {12, 500, 500}).block_k, 500);
+  EXPECT_LT(tile_of("sapphire-rapids-avx512", {12, 500, 500}).block_n, 500);
+  EXPECT_LT(tile_of("sapphire-rapids-avx512", {13, 500, 500}).block_k, 500);
+}
+
 TEST(Planner, PanelsOfF32AreDeepWhereAllComesFromMemory) {
   const auto depth_of = [](std::string_view machine, int workers, const GemmShape& shape,
                            ElementType type = ElementType::f32) {
