@@ -257,9 +257,7 @@ std::int64_t streamed_depth(const Product& product) {
 
 bool packs_in_passing(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
-  const bool are_in_place = product.a_in_place && product.b_in_place && !product.is_dots;
-  return are_in_place && code.passing_cols > 0 &&
-         (product.a.col_stride == 1 || product.a.row_stride == 1) && product.b.col_stride == 1 &&
+  return may_pack_in_passing(product) &&
          suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols(),
                        product.depth());
 }
@@ -309,6 +307,13 @@ bool streams_near(const Product& product, std::int64_t l2) {
 }
 
 }  // namespace
+
+bool may_pack_in_passing(const Product& product) {
+  const bool are_dense =
+      product.b.col_stride == 1 && (product.a.col_stride == 1 || product.a.row_stride == 1);
+  return product.a_in_place && product.b_in_place && !product.is_dots &&
+         product.code->passing_cols > 0 && are_dense;
+}
 
 Step step_of(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());

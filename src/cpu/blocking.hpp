@@ -87,6 +87,9 @@ struct Blocking {
   bool streams_sums = false;  // BlockTask's, of a product's only block of k
 };
 
+// Whether B can be packed in passing (passing.hpp), by where operands lie; not whether it pays.
+bool may_pack_in_passing(const Product& product);
+
 // Whether tile registers fetch rows of C (BlockTask::fetches_sums).
 bool fetches_rows_of_c(const Plan& plan, const Product& product);
 

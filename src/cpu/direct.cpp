@@ -45,11 +45,8 @@ bool walks_strips(const Plan& plan, const Product& product) {
 // By the stride of B's rows, which the planner takes for their length.
 bool passes_the_short_way(const Plan& plan, const Product& product) {
   const KernelCode& kernel = *product.code;
-  const bool are_dense =
-      product.b.col_stride == 1 && (product.a.col_stride == 1 || product.a.row_stride == 1);
   const int element = size_of(product.b.type);
-  return kernel.passing_cols > 0 && product.a_in_place && product.b_in_place && are_dense &&
-         !product.is_dots &&
+  return may_pack_in_passing(product) &&
          suits_passing_short_way(plan.machine, kernel.mr, kernel.nr, product.block_rows(),
                                  product.block_cols(), product.depth(),
                                  product.b.row_stride * element, element);

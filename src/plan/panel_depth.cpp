@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/passing_rule.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 
@@ -58,16 +59,6 @@ constexpr std::int64_t kFewStrips = 16;
 // 128×128×32768 0.96.
 constexpr std::int64_t kSomeStripsOfNarrow = 48;
 
-// Of f32, panels are twice as deep where C, which every block of k reads and writes again, comes
-// from memory with A and B, and pieces of A so deep leave room in a large second-level cache. The
-// time with some 1024 of k over the time with 2048, 2026-11: Granite Rapids, one thread,
-// 4096³ 1.05, 4000³ 1.05, 3000×4096×4096 1.03, 3000×5000×5000 1.06, 3000×8192×2048 1.04,
-// 4096×4096×3000 1.00, 6000×3000×4000 1.00, smaller 2048×4096×4096 1.00, 2048³ 1.01, 3000³ 1.00,
-// f64 2800×4096×2048 0.98 with 512 and 1024; Emerald Rapids, busy, means of 4096³, 4000³,
-// 3000×4096×4096, 3000³ and 2048×4096×4096 with one thread 1.06 and 1.00, with two 1.04, four 1.06,
-// sixteen 0.96.
-constexpr std::int64_t kRoomForDeepPanels = std::int64_t{2} << 20;
-
 // What choose_block_k takes rather than one block more.
 constexpr std::int64_t bytes_at_most(std::int64_t bytes) {
   return bytes + bytes / 4;
@@ -77,12 +68,19 @@ double bytes_of_c(const GemmShape& facing) {
   return bytes_of(facing.m, facing.n, ElementType::f32);  // as of i32
 }
 
+// Of f32, panels are twice as deep where C, which every block of k reads and writes again, comes
+// from memory with A and B, and pieces of A so deep leave room in a large second-level cache. The
+// time with some 1024 of k over the time with 2048, 2026-11: Granite Rapids, one thread,
+// 4096³ 1.05, 4000³ 1.05, 3000×4096×4096 1.03, 3000×5000×5000 1.06, 3000×8192×2048 1.04,
+// 4096×4096×3000 1.00, 6000×3000×4000 1.00, smaller 2048×4096×4096 1.00, 2048³ 1.01, 3000³ 1.00,
+// f64 2800×4096×2048 0.98 with 512 and 1024; Emerald Rapids, busy, means of 4096³, 4000³,
+// 3000×4096×4096, 3000³ and 2048×4096×4096 with one thread 1.06 and 1.00, with two 1.04, four 1.06,
+// sixteen 0.96.
 bool is_far_f32(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine,
                 int workers) {
   const double bytes = bytes_of(facing.m, facing.k, kernel.a) +
                        bytes_of(facing.k, facing.n, kernel.b) + bytes_of_c(facing);
-  return kernel.a == ElementType::f32 && workers < kManyWorkers &&
-         machine.scratchpad_bytes >= kRoomForDeepPanels &&
+  return kernel.a == ElementType::f32 && workers < kManyWorkers && has_much_room(machine) &&
          come_from_memory(bytes, machine.cache_bytes);
 }
 

@@ -32,37 +32,33 @@ inline bool may_go_short_way(const GemmShape& shape, const TileConfig& tile,
   return suits_short_way(sizes, machine.scratchpad_bytes);
 }
 
-// By the general way, which is predicted otherwise than a B in place is; the short way is not.
-inline bool packs_in_passing_by_blocks(const TileConfig& tile, const KernelEntry* kernel,
-                                       const Problem& problem, const GemmShape& shape,
-                                       const Machine& machine) {
-  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
+// Which way: by blocks, the general one, which is predicted otherwise than a B in place is, or the
+// short one, which is not.
+enum class Passing { none, by_blocks, short_way };
+
+inline Passing passing_of(const TileConfig& tile, const KernelEntry* kernel, const Problem& problem,
+                          const GemmShape& shape, const Machine& machine) {
+  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return Passing::none;
   const FacedProduct product = face(problem, shape, register_tile(tile));
-  if (tile.block_k >= shape.k && may_go_short_way(product.shape, tile, *kernel, machine)) {
-    return false;
-  }
+  if (!may_pass(*kernel, product)) return Passing::none;
+  const GemmShape& sizes = product.shape;
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
-  return may_pass(*kernel, product) &&
-         suits_passing(machine, tile.mr, tile.nr,
-                       std::min<std::int64_t>(facing.block_m, product.shape.m),
-                       std::min<std::int64_t>(facing.block_n, product.shape.n), product.shape.k);
+  const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
+  const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);
+  if (tile.block_k >= shape.k && may_go_short_way(sizes, tile, *kernel, machine)) {
+    const int element = size_of(kernel->b);
+    const bool suits = suits_passing_short_way(machine, tile.mr, tile.nr, rows, cols, sizes.k,
+                                               sizes.n * element, element);
+    return suits ? Passing::short_way : Passing::none;
+  }
+  const bool suits = suits_passing(machine, tile.mr, tile.nr, rows, cols, sizes.k);
+  return suits ? Passing::by_blocks : Passing::none;
 }
 
-// By either.
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
                              const Problem& problem, const GemmShape& shape,
                              const Machine& machine) {
-  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
-  if (packs_in_passing_by_blocks(tile, kernel, problem, shape, machine)) return true;
-  const FacedProduct product = face(problem, shape, register_tile(tile));
-  const TileConfig facing = product.is_turned ? turned(tile) : tile;
-  const int element = size_of(kernel->b);
-  return tile.block_k >= shape.k && may_pass(*kernel, product) &&
-         may_go_short_way(product.shape, tile, *kernel, machine) &&
-         suits_passing_short_way(machine, tile.mr, tile.nr,
-                                 std::min<std::int64_t>(facing.block_m, product.shape.m),
-                                 std::min<std::int64_t>(facing.block_n, product.shape.n),
-                                 product.shape.k, product.shape.n * element, element);
+  return passing_of(tile, kernel, problem, shape, machine) != Passing::none;
 }
 
 }  // namespace tessera

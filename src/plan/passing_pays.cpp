@@ -1,6 +1,8 @@
 #include "plan/passing_pays.hpp"
 
 #include "core/in_place_rule.hpp"
+#include "core/passing_rule.hpp"
+#include "core/tile_registers_rule.hpp"
 
 namespace tessera {
 namespace {
@@ -17,7 +19,6 @@ namespace {
 constexpr int kDepth = 256;
 constexpr int kDepthFar = 512;
 constexpr std::int64_t kFarRowBytes = 6 << 10;
-constexpr std::int64_t kCollidingBytes = 4 << 10;
 
 // Packing beforehand takes time in proportion to 1/m + 1/n of the multiplying, and what lies in
 // huge pages afterwards is fetched with less ado: this is where it pays, as m·n/(m + n). Emerald
@@ -42,7 +43,7 @@ constexpr double kMostOfColliding = 500;
 constexpr double kMostOfColliding64 = 380;
 
 double most_in_passing(const GemmShape& shape, std::int64_t element) {
-  if (shape.n * element % kCollidingBytes != 0) return kMost;
+  if (!rows_collide(shape.n * element)) return kMost;
   return element > 4 ? kMostOfColliding64 : kMostOfColliding;
 }
 
@@ -55,12 +56,6 @@ double most_in_passing(const GemmShape& shape, std::int64_t element) {
 // 833×129×457 0.965; two threads f32 640³ and 1000³ 0.955. Fewer rows had better not share the
 // wait, but read B in place by wide tiles (cpu/wide_tiles.hpp): 14×124×1355 0.92, 16×220×894 0.80,
 // 16×255×4000 0.76, 32×192×1000 0.87, 45×250×2000 0.92, 48×96×1000 0.94, f64 16×255×4000 0.79.
-constexpr std::int64_t kMuchRoom = std::int64_t{2} << 20;
-
-bool has_much_room(const Machine& machine) {
-  return machine.scratchpad_bytes >= kMuchRoom;
-}
-
 bool is_worth_packing(const GemmShape& shape, std::int64_t element, const Machine& machine) {
   const double area = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   if (shape.k <= deepest_passing(kDepth)) return false;
@@ -81,7 +76,7 @@ bool passing_pays(const GemmShape& shape, std::int64_t rows, std::int64_t elemen
   const double b_bytes = static_cast<double>(shape.k) * static_cast<double>(row_bytes);
   const bool stays = b_bytes <= static_cast<double>(machine.scratchpad_bytes);
   // Rows of B whole pages apart are not read by more wide tiles (cpu/blocking.cpp).
-  const bool collides = row_bytes % kCollidingBytes == 0;
+  const bool collides = rows_collide(row_bytes);
   const bool has_rows = has_much_room(machine) ? rows >= kLeastRowsOfPassing || stays
                                                : rows > most_rows_of_wide_tiles(stays && !collides);
   return has_rows && !is_worth_packing(shape, element, machine);
@@ -91,7 +86,7 @@ int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int
                   const Machine& machine) {
   const std::int64_t row_bytes = n * element;
   const bool is_deep = 2 * rows * cols * element > machine.scratchpad_bytes &&
-                       row_bytes <= kFarRowBytes && row_bytes % kCollidingBytes != 0;
+                       row_bytes <= kFarRowBytes && !rows_collide(row_bytes);
   return is_deep ? kDepthFar : kDepth;
 }
 
