@@ -151,17 +151,17 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
     fail_out_of_memory(sizes.total());
   }
 
-  Claims workers(partition.workers);
+  Claims workers(partition.workers, threads);
   auto work = [&] {
-    if (workers.are_taken()) return;
+    if (workers.has_none()) return;
     void* memory = thread_panels().reserve(sizes.total());
     // The caller's thread has its memory; one that gets none leaves its work to the others.
-    if (memory == nullptr && sizes.total() > 0) return;
+    if (memory == nullptr && sizes.total() > 0) return workers.leave();
     ItemClock clock;
     TileRunner runner(launch, sizes, memory, clock);
     const std::int32_t thread = recorder.join();
-    std::int32_t worker = workers.take(thread_number());
-    for (; worker != Claims::kNone; worker = workers.take(worker + threads)) {
+    std::int32_t worker = workers.first();
+    for (; worker != Claims::kNone; worker = workers.next(worker)) {
       std::int64_t number = 0;
       for (const WorkItem& item : items_of(space, partition, worker)) {
         clock.begin(recorder.place(worker, number++, thread), recorder.origin());
@@ -171,6 +171,7 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
     }
   };
   on_threads(threads, work);
+  if (workers.reopen()) work();
   recorder.finish();
 }
 

@@ -91,6 +91,10 @@ int thread_number() {
   return omp_get_thread_num();
 }
 
+int team_size() {
+  return omp_get_num_threads();
+}
+
 void call_on_threads(int threads, ThreadFunction function, void* context) {
   if (in_forked_child.load(std::memory_order_relaxed)) {
     call_on_plain_threads(threads, function, context);

@@ -16,8 +16,10 @@ int default_threads();
 using ThreadFunction = void (*)(void* context);
 void call_on_threads(int threads, ThreadFunction function, void* context);
 
-// The calling thread's number among those of such a call, from 0; numbers may repeat.
+// The calling thread's number among those of such a call, from 0, and how many came; if fewer than
+// were asked for, numbers may repeat.
 int thread_number();
+int team_size();
 
 // Calls f on up to `threads` threads at once, the caller's among them, and returns when all calls
 // have. Fewer calls are made where threads are not to be had, so f must take its work from shares
