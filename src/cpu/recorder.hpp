@@ -71,8 +71,11 @@ class Recorder {
   // `trace` may be null. May throw std::bad_alloc.
   Recorder(Trace* trace, const IterationSpace& space, const Partition& partition);
 
-  // The number of the calling thread, to be asked once by each.
-  std::int32_t join() { return threads_.fetch_add(1, std::memory_order_relaxed); }
+  // The number of the calling thread, to be asked once by each. Without a trace nobody is counted:
+  // 16 threads that come at once take 2 µs to count themselves.
+  std::int32_t join() {
+    return trace_ == nullptr ? 0 : threads_.fetch_add(1, std::memory_order_relaxed);
+  }
   // The place of a worker's item-th item; null without a trace.
   TracedItem* place(std::int32_t worker, std::int64_t item, std::int32_t thread);
   std::chrono::steady_clock::time_point origin() const { return origin_; }
