@@ -36,11 +36,18 @@ CostConstants ampere_cost(std::string_view source) {
           .source = std::string(source)};
 }
 
-// Costs of a fork and join through OpenMP, of a work item, and of adding partial tiles from a
-// shared cache: much alike on all server cores. Two threads of a Zen 4 that still spin from the
-// call before take 1.4 µs to fork and join: 64³ in f32 3.7 µs, on one core 4.6; many take longer.
+// What each further thread adds to a fork and join through OpenMP, which starts and awaits all of a
+// team's however few have work. Emerald Rapids, 2, 4, 8 and 16 threads that still spin from the
+// call before, 2026-11: 1.1, 1.8, 2.8 and 4.4 µs. More than 16 are taken to go on so.
+constexpr double kForkSecondsPerThread = 0.2e-6;
+
+// Costs of a fork and join and of finding one's work, of a work item, and of adding partial tiles
+// from a shared cache. The least product takes longer on two threads than on one by 1.4 µs on a
+// Zen 4 (64³ in f32 3.7 µs, on one core 4.6) and by 2.5 on a Granite Rapids, whose cores are
+// further apart.
 CostConstants cpu_cost(std::string_view source, int cores) {
-  return {.launch_seconds = cores <= 8 ? 1.5e-6 : 3e-6,
+  const bool are_near = cores <= 8;
+  return {.launch_seconds = (are_near ? 1.1e-6 : 2.4e-6) + kForkSecondsPerThread * cores,
           .tile_seconds = 100e-9,
           .split_seconds = 300e-9,
           .iteration_overhead_seconds = 20e-9,
@@ -202,6 +209,11 @@ double Machine::peak(ElementType type) const {
 
 Machine with_workers(Machine machine, int workers) {
   const double share = static_cast<double>(workers) / machine.workers;
+  if (machine.kind == MachineKind::cpu) {
+    const double fewer = kForkSecondsPerThread * (machine.workers - workers);
+    machine.cost.launch_seconds =
+        std::max(kForkSecondsPerThread, machine.cost.launch_seconds - fewer);
+  }
   machine.workers = workers;
   machine.cache_bytes_per_second *= share;
   machine.memory_bytes_per_second =

@@ -45,5 +45,21 @@ TEST(Machines, HaveAKernelForEveryType) {
   }
 }
 
+TEST(Machines, FewerThreadsForkAndJoinSooner) {
+  for (const std::string_view name : {"zen5", "sapphire-rapids"}) {
+    const Machine all = machine_by_name(name);
+    EXPECT_LT(with_workers(all, 4).cost.launch_seconds, all.cost.launch_seconds) << name;
+    EXPECT_GT(with_workers(all, 128).cost.launch_seconds, all.cost.launch_seconds) << name;
+    EXPECT_DOUBLE_EQ(with_workers(with_workers(all, 128), all.workers).cost.launch_seconds,
+                     all.cost.launch_seconds);
+  }
+  // Also where calibration has found less than all of its threads would take.
+  Machine quick = machine_by_name("sapphire-rapids");
+  quick.cost.launch_seconds = 1e-6;
+  EXPECT_GT(with_workers(quick, 2).cost.launch_seconds, 0);
+  const Machine gpu = machine_by_name("h200");
+  EXPECT_EQ(with_workers(gpu, 66).cost.launch_seconds, gpu.cost.launch_seconds);
+}
+
 }  // namespace
 }  // namespace tessera
