@@ -118,6 +118,14 @@ struct CodeAmx {
   static constexpr std::int64_t kMostPairedChunks = 5;
   static constexpr std::int64_t kMostPairedColumns = 512;
 
+  // Rows along which whole panels are walked before the last, narrower one is walked down them,
+  // with registers of its size, so that its sums go straight to C, too. Granite Rapids, one thread,
+  // 2026-11, the time with full registers and by the kept sums, strip by strip, over the time so,
+  // i8 and bf16: 2334×49×78 1.21, 1.07, 1546×55×86 1.21, 1.06, 300³ 1.04, 1.05, 1023³ 1.01, 1.00,
+  // of 20 products 1.03, 1.015, f16 1.03; 5000×100×96, whose C leaves L2, 0.91, 0.92. With half the
+  // rows 1.01 times as long, with a quarter 1.03.
+  static constexpr int kRowsBeforeEdge = 8 * kBlock;
+
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
   static std::int64_t panel_bytes(std::int64_t depth) { return padded(depth) / kDepth * kStepA; }
 
@@ -313,40 +321,53 @@ struct CodeAmx {
     const bool a_stays = task.sums_are_far && chunks_of(task) <= kMostNearChunks;
     const bool both_stay = a_stays && goes_in_pairs(task);
     const int together = both_stay ? 2 : a_stays ? 1 : kStripsTogether;
+    const auto panel_at = [&](std::int64_t col) {
+      return static_cast<const unsigned char*>(task.b.data) + col / kBlock * task.b.panel_bytes;
+    };
     const auto panel = [&](Group group, std::int64_t col) {
       group.col = col;
       group.cols = some_of(task.cols - col, kBlock);
-      const auto* b = static_cast<const unsigned char*>(task.b.data);
-      b += col / kBlock * task.b.panel_bytes;
       if (both_stay) {
-        multiply_group<Staying::both>(task, group, b, kept, registers);
+        multiply_group<Staying::both>(task, group, panel_at(col), kept, registers);
       } else if (a_stays) {
-        multiply_group<Staying::a>(task, group, b, kept, registers);
+        multiply_group<Staying::a>(task, group, panel_at(col), kept, registers);
       } else {
-        multiply_group<Staying::b>(task, group, b, kept, registers);
+        multiply_group<Staying::b>(task, group, panel_at(col), kept, registers);
       }
     };
-    const auto group_at = [&](std::int64_t row) {
+    const auto group_at = [&](std::int64_t row, int cols) {
       const std::int64_t left = task.rows - row;
       Group group;
       group.row = row;
       group.rows = some_of(left, kBlock);
       group.strips = left < kBlock ? 1 : some_of(left / kBlock, together);
       // Rows behind the last are there to be read where A is packed, and nowhere else.
-      registers.fit(task.a.in_place ? group.rows : most_rows, most_cols);
+      registers.fit(task.a.in_place ? group.rows : most_rows, cols);
       return group;
     };
     if (task.sums_are_far) {
-      for (std::int64_t row = 0; row < task.rows;) {
-        const Group group = group_at(row);
-        std::int64_t col = 0;
-        if (both_stay) {
-          col = multiply_direct<Staying::both>(task, group, registers);
-        } else if (a_stays) {
-          col = multiply_direct<Staying::a>(task, group, registers);
+      const std::int64_t whole = task.cols / kBlock * kBlock;
+      const auto narrow = static_cast<int>(task.cols - whole);
+      for (std::int64_t first = 0; first < task.rows; first += kRowsBeforeEdge) {
+        const std::int64_t end = first + some_of(task.rows - first, kRowsBeforeEdge);
+        for (std::int64_t row = first; whole > 0 && row < end;) {
+          const Group group = group_at(row, kBlock);
+          std::int64_t col = 0;
+          if (both_stay) {
+            col = multiply_direct<Staying::both>(task, group, registers);
+          } else if (a_stays) {
+            col = multiply_direct<Staying::a>(task, group, registers);
+          }
+          for (; col < whole; col += kBlock) panel(group, col);
+          row += group.strips * kBlock;
         }
-        for (; col < task.cols; col += kBlock) panel(group, col);
-        row += group.strips * kBlock;
+        for (std::int64_t row = first; narrow > 0 && row < end;) {
+          Group group = group_at(row, narrow);
+          group.col = whole;
+          group.cols = narrow;
+          multiply_group<Staying::b>(task, group, panel_at(whole), kept, registers);
+          row += group.strips * kBlock;
+        }
       }
     } else {
       for (std::int64_t col = 0; col < task.cols; col += kBlock) {
@@ -359,7 +380,7 @@ struct CodeAmx {
           row = multiply_direct<Staying::b>(task, all, registers);
         }
         while (row < task.rows) {
-          const Group group = group_at(row);
+          const Group group = group_at(row, most_cols);
           panel(group, col);
           row += group.strips * kBlock;
         }

@@ -55,7 +55,7 @@ class Sums {
 TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {
   if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
-  for (const std::int64_t rows : {1, 16, 17, 33, 128, 140, 201}) {
+  for (const std::int64_t rows : {1, 16, 17, 33, 128, 140, 201, 275}) {
     for (const std::int64_t cols : {7, 32, 49, 96}) {
       for (const std::int64_t depth : {5, 64, 700, 1600}) {
         const std::int64_t strips = (rows + code.mr - 1) / code.mr;
