@@ -36,18 +36,19 @@ CostConstants ampere_cost(std::string_view source) {
           .source = std::string(source)};
 }
 
-// What each further thread adds to a fork and join through OpenMP, which starts and awaits all of a
-// team's however few have work. Emerald Rapids, 2, 4, 8 and 16 threads that still spin from the
-// call before, 2026-11: 1.1, 1.8, 2.8 and 4.4 µs. More than 16 are taken to go on so.
-constexpr double kForkSecondsPerThread = 0.2e-6;
+// What each thread adds to a fork and join through OpenMP, which starts and awaits all of a team's
+// however few have work, and to finding one's work. Emerald Rapids, 2, 4, 8 and 16 threads that
+// still spin from the call before, 2026-11: 1.1, 1.8, 2.8 and 4.4 µs with nothing to do, 4.0, 5.5
+// and 6.5 with four and more for a product that takes none of them half of one. More than 16 are
+// taken to go on so.
+constexpr double kForkSecondsPerThread = 0.25e-6;
 
-// Costs of a fork and join and of finding one's work, of a work item, and of adding partial tiles
-// from a shared cache. The least product takes longer on two threads than on one by 1.4 µs on a
-// Zen 4 (64³ in f32 3.7 µs, on one core 4.6) and by 2.5 on a Granite Rapids, whose cores are
-// further apart.
+// Costs of a fork and join, of a work item, and of adding partial tiles from a shared cache. The
+// least product takes longer on two threads than on one by 1.4 µs on a Zen 4 (64³ in f32 3.7 µs, on
+// one core 4.6) and by 2.5 on a Granite Rapids, whose cores are further apart.
 CostConstants cpu_cost(std::string_view source, int cores) {
   const bool are_near = cores <= 8;
-  return {.launch_seconds = (are_near ? 1.1e-6 : 2.4e-6) + kForkSecondsPerThread * cores,
+  return {.launch_seconds = (are_near ? 1.0e-6 : 2.4e-6) + kForkSecondsPerThread * cores,
           .tile_seconds = 100e-9,
           .split_seconds = 300e-9,
           .iteration_overhead_seconds = 20e-9,

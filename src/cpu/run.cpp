@@ -13,6 +13,7 @@
 
 #include "core/catalogue.hpp"
 #include "core/validate.hpp"
+#include "core/work.hpp"
 #include "cpu/claims.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/direct.hpp"
@@ -26,9 +27,6 @@
 
 namespace tessera::cpu {
 namespace {
-
-// Below this much arithmetic, waking a second thread costs more than it saves.
-constexpr double kFlopsWorthThreads = 2.0 * 262144;
 
 // A product that is not computed (alpha = 0) has nothing to split.
 Schedule effective_schedule(const Plan& plan) {
@@ -121,7 +119,10 @@ const KernelCode& code_of(const Plan& plan) {
 }
 
 bool may_use_threads(const Plan& plan) {
-  return plan.schedule.workers > 1 && flops_of(plan.problem) >= kFlopsWorthThreads;
+  if (plan.schedule.workers == 1) return false;
+  double work = 0;
+  for (const GemmShape& shape : plan.problem.groups) work += work_of(shape);
+  return work >= kWorkWorthThreads;
 }
 
 std::size_t workspace_bytes(const Plan& plan) {

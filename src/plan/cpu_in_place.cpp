@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/work.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
 #include "plan/panel_depth.hpp"

@@ -16,10 +16,6 @@ inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
          (product.a_lies_along_k || product.a_lies_across_k) && product.b_rows_are_dense;
 }
 
-inline double multiply_adds(const GemmShape& shape) {
-  return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-}
-
 // In one pass over k; `shape` as a tile faces it.
 inline bool may_go_short_way(const GemmShape& shape, const TileConfig& tile,
                              const KernelEntry& kernel, const Machine& machine) {

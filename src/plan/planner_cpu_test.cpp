@@ -241,5 +241,17 @@ TEST(Planner, GroupsOfSingleRowsReadWholeRowsOfB) {
   EXPECT_EQ(make_plan(problem, machine).tile.block_n, 1024);
 }
 
+TEST(Planner, AThinProductHasWorkersForItsC) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 16);
+  const auto workers_of = [&](const GemmShape& shape) {
+    return make_plan(dense_problem(shape, gemm_types_for(ElementType::f32)), machine)
+        .schedule.workers;
+  };
+  EXPECT_GT(workers_of({478, 134, 2}), 1);  // most of its time is writing C
+  EXPECT_GT(workers_of({4, 44, 1684}), 2);  // 0.4 µs for each pays where all are awaited anyway
+  EXPECT_EQ(workers_of({7, 52, 667}), 1);   // too little to start threads for
+  EXPECT_EQ(workers_of({1000, 1000, 1000}), 16);
+}
+
 }  // namespace
 }  // namespace tessera
