@@ -37,9 +37,9 @@ CostConstants ampere_cost(std::string_view source) {
 }
 
 // What each thread adds to a fork and join through OpenMP, which starts and awaits all of a team's
-// however few have work, and to finding one's work. Emerald Rapids, 2, 4, 8 and 16 threads that
-// still spin from the call before, 2026-11: 1.1, 1.8, 2.8 and 4.4 µs with nothing to do, 4.0, 5.5
-// and 6.5 with four and more for a product that takes none of them half of one. More than 16 are
+// however few have work, and to finding one's work. Emerald Rapids, threads that still spin from
+// the call before, 2026-11: with nothing to do 1.1, 1.8, 2.8 and 4.4 µs for 2, 4, 8 and 16 of them;
+// i8 128³, whose multiply-adds take each below 0.5, 4.0, 5.5 and 6.5 for 4, 8 and 16. More are
 // taken to go on so.
 constexpr double kForkSecondsPerThread = 0.25e-6;
 

@@ -7,7 +7,6 @@
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
 #include "plan/panel_depth.hpp"
-#include "plan/passing.hpp"
 #include "plan/passing_pays.hpp"
 #include "plan/whole_rows.hpp"
 
