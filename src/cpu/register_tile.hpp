@@ -160,9 +160,9 @@ void micro(const MicroTask<Ops>& task) {
   // Rows of B in place become groups of k in registers.
   constexpr bool kInterleaves = kStrided && kGroup > 1;
   constexpr bool kPacked = How == Reading::packed || How == Reading::packed_together;
-  constexpr bool kTogether = How == Reading::packed_together ||
-                             (How == Reading::packed && kShortSteps<MR, NV>) ||
-                             (How != Reading::packed && kGroup == 1 && Vectors == 1);
+  constexpr bool kTogether =
+      How == Reading::packed_together ||
+      (How == Reading::packed ? kShortSteps<MR, NV> : kGroup == 1 && Vectors == 1);
   constexpr int kUnrolled = kTogether ? kStepsTogether : 1;
 
   // Copies, which the stores to C cannot change.
@@ -240,26 +240,24 @@ void micro(const MicroTask<Ops>& task) {
     }
   }
   LineRun far = task.ahead->run;
-  // One group of k of packed panels, or of operands in place whose k needs no grouping; of A's
-  // panel, `from` elements on.
-  [[maybe_unused]] const auto add_group = [&](std::int64_t from, const typename Ops::B* b_at)
-      __attribute__((always_inline)) {
+  // One group of k of packed panels, or of operands in place whose k needs no grouping.
+  [[maybe_unused]] const auto add_group = [&]() __attribute__((always_inline)) {
     if constexpr (!kInterleaves) {
       BVec columns[Vectors];
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) {
         constexpr int kBetween = kStrided ? kLanes : kLanes * kGroup;
-        if constexpr (kStrided) __builtin_prefetch(b_at + v * kBetween + b_ahead, 0, 2);
+        if constexpr (kStrided) __builtin_prefetch(b + v * kBetween + b_ahead, 0, 2);
         if constexpr (kEdge) {
-          columns[v] = v == Vectors - 1 ? Ops::load_b(b_at + v * kBetween, mask)
-                                        : Ops::load_b(b_at + v * kBetween);
+          columns[v] = v == Vectors - 1 ? Ops::load_b(b + v * kBetween, mask)
+                                        : Ops::load_b(b + v * kBetween);
         } else {
-          columns[v] = Ops::load_b(b_at + v * kBetween);
+          columns[v] = Ops::load_b(b + v * kBetween);
         }
       }
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-        const auto row = with_offset<Ops, How>(Ops::broadcast(row_of_a(r) + from));
+        const auto row = with_offset<Ops, How>(Ops::broadcast(row_of_a(r)));
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply_add(sum[r][v], row, columns[v]);
       }
@@ -268,7 +266,7 @@ void micro(const MicroTask<Ops>& task) {
   for (std::int64_t group = 0;;) {
     if constexpr (kUnrolled > 1) {
 #pragma GCC unroll 1
-      for (; group + kUnrolled <= until; group += kUnrolled, b += kUnrolled * b_step) {
+      for (; group + kUnrolled <= until; group += kUnrolled) {
         if constexpr (Rows > kFewRows) {
           __builtin_prefetch(far.next, 0, 2);
           __builtin_prefetch(far.next + far.step, 0, 2);
@@ -276,23 +274,18 @@ void micro(const MicroTask<Ops>& task) {
           far.left -= 2;
           if (far.left <= 0) far = next_run(*task.ahead, task.a);
         }
-        const auto* b_at = b;
 #pragma GCC unroll 8
-        for (int u = 0; u < kUnrolled; ++u) {
-          add_group(kPacked ? u * MR * kGroup : 0, b_at);
-          b_at += b_step;
-          // Offsets from far rows' addresses would take registers of their own.
-          if constexpr (!kPacked) {
+        for (int u = 0; u < kUnrolled; ++u, b += b_step) {
+          add_group();
 #pragma GCC unroll 4
-            for (int q = 0; q < kQuads; ++q) {
-              a[q] += a_step;
-              asm("" : "+r"(a[q]));
-            }
+          for (int q = 0; q < kQuads; ++q) {
+            a[q] += a_step;
+            // Offsets from far rows' addresses would take registers of their own.
+            if constexpr (!kPacked) asm("" : "+r"(a[q]));
           }
           // Keeps the compiler from loading the next groups first, and spilling sums for it.
           if constexpr (kPacked) asm volatile("" ::: "memory");
         }
-        if constexpr (kPacked) a[0] += kUnrolled * a_step;
       }
     }
 #pragma GCC unroll 1
@@ -305,7 +298,7 @@ void micro(const MicroTask<Ops>& task) {
         }
         add_interleaved<Ops, Rows, Vectors, kEdge>(sum, offset, a[0], b, b_row, kGroup, mask);
       } else {
-        add_group(0, b);
+        add_group();
       }
 #pragma GCC unroll 4
       for (int q = 0; q < kQuads; ++q) a[q] += a_step;
