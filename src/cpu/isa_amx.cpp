@@ -321,18 +321,17 @@ struct CodeAmx {
     const bool a_stays = task.sums_are_far && chunks_of(task) <= kMostNearChunks;
     const bool both_stay = a_stays && goes_in_pairs(task);
     const int together = both_stay ? 2 : a_stays ? 1 : kStripsTogether;
-    const auto panel_at = [&](std::int64_t col) {
-      return static_cast<const unsigned char*>(task.b.data) + col / kBlock * task.b.panel_bytes;
-    };
     const auto panel = [&](Group group, std::int64_t col) {
       group.col = col;
       group.cols = some_of(task.cols - col, kBlock);
+      const auto* b = static_cast<const unsigned char*>(task.b.data);
+      b += col / kBlock * task.b.panel_bytes;
       if (both_stay) {
-        multiply_group<Staying::both>(task, group, panel_at(col), kept, registers);
+        multiply_group<Staying::both>(task, group, b, kept, registers);
       } else if (a_stays) {
-        multiply_group<Staying::a>(task, group, panel_at(col), kept, registers);
+        multiply_group<Staying::a>(task, group, b, kept, registers);
       } else {
-        multiply_group<Staying::b>(task, group, panel_at(col), kept, registers);
+        multiply_group<Staying::b>(task, group, b, kept, registers);
       }
     };
     const auto group_at = [&](std::int64_t row, int cols) {
@@ -345,12 +344,17 @@ struct CodeAmx {
       registers.fit(task.a.in_place ? group.rows : most_rows, cols);
       return group;
     };
+    const auto down = [&](std::int64_t row, std::int64_t end, std::int64_t col, int cols) {
+      while (row < end) {
+        const Group group = group_at(row, cols);
+        panel(group, col);
+        row += group.strips * kBlock;
+      }
+    };
     if (task.sums_are_far) {
       const std::int64_t whole = task.cols / kBlock * kBlock;
-      const auto narrow = static_cast<int>(task.cols - whole);
-      for (std::int64_t first = 0; first < task.rows; first += kRowsBeforeEdge) {
-        const std::int64_t end = first + some_of(task.rows - first, kRowsBeforeEdge);
-        for (std::int64_t row = first; whole > 0 && row < end;) {
+      const auto along = [&](std::int64_t row, std::int64_t end) {
+        while (row < end) {
           const Group group = group_at(row, kBlock);
           std::int64_t col = 0;
           if (both_stay) {
@@ -361,13 +365,11 @@ struct CodeAmx {
           for (; col < whole; col += kBlock) panel(group, col);
           row += group.strips * kBlock;
         }
-        for (std::int64_t row = first; narrow > 0 && row < end;) {
-          Group group = group_at(row, narrow);
-          group.col = whole;
-          group.cols = narrow;
-          multiply_group<Staying::b>(task, group, panel_at(whole), kept, registers);
-          row += group.strips * kBlock;
-        }
+      };
+      for (std::int64_t row = 0; row < task.rows; row += kRowsBeforeEdge) {
+        const std::int64_t end = row + some_of(task.rows - row, kRowsBeforeEdge);
+        if (whole > 0) along(row, end);
+        if (whole < task.cols) down(row, end, whole, static_cast<int>(task.cols - whole));
       }
     } else {
       for (std::int64_t col = 0; col < task.cols; col += kBlock) {
@@ -379,11 +381,7 @@ struct CodeAmx {
           all.rows = most_rows;
           row = multiply_direct<Staying::b>(task, all, registers);
         }
-        while (row < task.rows) {
-          const Group group = group_at(row, most_cols);
-          panel(group, col);
-          row += group.strips * kBlock;
-        }
+        down(row, task.rows, col, most_cols);
       }
     }
     registers.flush();
