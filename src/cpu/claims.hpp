@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "cpu/threads.hpp"
+#include "cpu/workspace.hpp"
 
 namespace tessera::cpu {
 
@@ -102,5 +103,21 @@ class Claims {
   std::atomic<bool> some_left_{false};
   std::atomic<std::int32_t> next_{0};
 };
+
+// Calls f(shares, memory) on up to `threads` threads, each with `bytes` of its own panels, to
+// compute the shares that it finds. The caller's thread must have its memory already: it computes
+// what threads that get none leave.
+template <class F>
+void share_out(std::int32_t count, int threads, std::size_t bytes, const F& f) {
+  Claims shares(count, threads);
+  auto work = [&] {
+    if (shares.has_none()) return;
+    void* const memory = thread_panels().reserve(bytes);
+    if (memory == nullptr && bytes > 0) return shares.leave();
+    f(shares, memory);
+  };
+  on_threads(threads, work);
+  if (shares.reopen()) work();
+}
 
 }  // namespace tessera::cpu

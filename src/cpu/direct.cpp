@@ -96,19 +96,14 @@ bool run_in_parts(const DirectForm& form, const Operands& operands, int workers,
   const std::int64_t all = of_columns ? form.task.cols : form.task.rows;
   const std::size_t bytes = form.buffer_bytes;
   if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return false;
-  Claims parts(static_cast<std::int32_t>((all + each - 1) / each), threads);
-  auto work = [&] {
-    // The caller's thread has its memory; one that gets none leaves its work to the others.
-    if (parts.has_none()) return;
-    if (bytes > 0 && thread_panels().reserve(bytes) == nullptr) return parts.leave();
+  const auto count = static_cast<std::int32_t>((all + each - 1) / each);
+  share_out(count, threads, bytes, [&](Claims& parts, void*) {
     std::int32_t part = parts.first();
     for (; part != Claims::kNone; part = parts.next(part)) {
       const std::int64_t first = part * each;
       multiply_part(form, operands, of_columns, first, std::min(each, all - first));
     }
-  };
-  on_threads(threads, work);
-  if (parts.reopen()) work();
+  });
   return true;
 }
 

@@ -152,12 +152,7 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
     fail_out_of_memory(sizes.total());
   }
 
-  Claims workers(partition.workers, threads);
-  auto work = [&] {
-    if (workers.has_none()) return;
-    void* memory = thread_panels().reserve(sizes.total());
-    // The caller's thread has its memory; one that gets none leaves its work to the others.
-    if (memory == nullptr && sizes.total() > 0) return workers.leave();
+  share_out(partition.workers, threads, sizes.total(), [&](Claims& workers, void* memory) {
     ItemClock clock;
     TileRunner runner(launch, sizes, memory, clock);
     const std::int32_t thread = recorder.join();
@@ -170,9 +165,7 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
         clock.end();
       }
     }
-  };
-  on_threads(threads, work);
-  if (workers.reopen()) work();
+  });
   recorder.finish();
 }
 
