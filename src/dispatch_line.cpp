@@ -5,6 +5,7 @@
 
 #include "core/invalid_argument.hpp"
 #include "core/tile_config.hpp"
+#include "core/work.hpp"
 
 namespace tessera {
 namespace {
@@ -22,10 +23,7 @@ std::string shapes_text(const Problem& problem) {
   if (problem.groups.size() == 1) return text(problem.groups.front());
   std::string shapes = std::to_string(problem.groups.size()) + " products";
   if (problem.groups.empty()) return shapes;
-  const auto work = [](const GemmShape& s) {
-    return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  };
-  return shapes + ", largest " + text(std::ranges::max(problem.groups, {}, work));
+  return shapes + ", largest " + text(std::ranges::max(problem.groups, {}, multiply_adds));
 }
 
 std::string schedule_text(const Schedule& schedule) {

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "core/work.hpp"
+
 namespace tessera {
 namespace {
 
@@ -27,8 +29,7 @@ Problem dense_problem(GemmShape shape, GemmTypes types) {
 double flops_of(const Problem& problem) {
   double flops = 0;
   for (const GemmShape& shape : problem.groups) {
-    flops += 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-             static_cast<double>(shape.k);
+    flops += 2 * multiply_adds(shape);
   }
   return flops;
 }

@@ -6,6 +6,7 @@
 #include "core/in_place_rule.hpp"
 #include "core/sm90_tiles.hpp"
 #include "core/tile_registers_rule.hpp"
+#include "core/work.hpp"
 #include "plan/intensity.hpp"
 #include "plan/orientation.hpp"
 #include "plan/passing.hpp"
@@ -403,8 +404,7 @@ double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,
                     const Machine& machine) {
   double flops = 0;
   for (const ShapeRun& run : runs) {
-    flops += 2.0 * static_cast<double>(run.count) * static_cast<double>(run.shape.m) *
-             static_cast<double>(run.shape.n) * static_cast<double>(run.shape.k);
+    flops += 2.0 * static_cast<double>(run.count) * multiply_adds(run.shape);
   }
   return flops / (machine.peak(problem.types.a) * machine.workers);
 }
