@@ -32,4 +32,23 @@ constexpr bool leaves_nearest(std::int64_t c_bytes, std::int64_t l1_bytes) {
   return 4 * c_bytes > 3 * l1_bytes;
 }
 
+// Flat blocks (cpu/flat_blocks.hpp): 16 rows of A multiply all columns of a packed B that stays in
+// the nearest cache (48 KB) before the next ones do. So for a short k; one of whole groups of 64
+// bytes has a shorter limit, and a B of whole panels leaves more room. Granite Rapids, one thread,
+// 2026-11, the time by blocks of 32×32 over the time so: bf16 2782×48×96 1.35, 2334×49×192 1.42,
+// 3000×64×256 1.17, 1549×160×10 1.35, i8 3000×128×32 1.44, 96³ 1.4, 40×200×64 2.1; where those had
+// copied rows of A bf16 2334×49×78 2.0, 80³ 1.9, 65×91×92 1.8, 5000×100×96 1.8, i8 700×90×310 1.85;
+// but 2000×40×480 0.79, 700×64×384 0.77, 1000×1000×100 0.79, 500×500×70 0.92.
+constexpr std::int64_t kFlatDepthBytes = 1024;
+constexpr std::int64_t kFlatDepthBytesOfWholeGroups = 768;
+constexpr std::int64_t kFlatBytes = 48 << 10;
+constexpr std::int64_t kFlatBytesOfWholePanels = 40 << 10;
+
+constexpr bool suits_flat_blocks(std::int64_t depth_bytes, std::int64_t cols) {
+  const bool are_whole_groups = depth_bytes % 64 == 0;
+  const std::int64_t deepest = are_whole_groups ? kFlatDepthBytesOfWholeGroups : kFlatDepthBytes;
+  const std::int64_t most = cols % 32 == 0 ? kFlatBytesOfWholePanels : kFlatBytes;
+  return depth_bytes <= deepest && (depth_bytes + 63) / 64 * 64 * cols <= most;
+}
+
 }  // namespace tessera

@@ -1,6 +1,7 @@
-// Microkernel for AMX (tile_registers.hpp): blocks of 32×32 of C. A's rows are read where they lie,
-// or packed in units of 64 bytes of k, one row of a tile register each; B is packed as for VNNI,
-// whose layout the tile instructions share.
+// Microkernel for AMX: blocks of 32×32 of C (tile_registers.hpp), or with a short k flat ones of 16
+// rows (flat_blocks.hpp). A's rows are read where they lie, whatever they end in, or packed in
+// units of 64 bytes of k, one row of a tile register each; B is packed as for VNNI, whose layout
+// the tile instructions share.
 //
 // f16 is packed in two parts of bf16 (split_f16.hpp), which take four products.
 //
@@ -8,11 +9,14 @@
 // exact modulo 2^32 for either sign, so nothing is offset.
 #include <immintrin.h>
 
+#include "core/tile_registers_rule.hpp"
+#include "cpu/flat_blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
 #include "cpu/ops_avx512.hpp"
 #include "cpu/pack_strips.hpp"
 #include "cpu/tile_registers.hpp"
+#include "cpu/tile_sums.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -20,68 +24,6 @@ namespace {
 struct TileRow {
   unsigned char bytes[kRowBytes];
 };
-
-// A block of C that is smaller than the tile registers, to packed sums or from them. In elements.
-struct Part {
-  std::int64_t stride = 0;
-  int rows = 0;
-  int cols = 0;
-
-  __mmask16 mask(int half) const {
-    const int left = some_of(cols - half * kTileCols, kTileCols);
-    return static_cast<__mmask16>((1U << static_cast<unsigned>(left)) - 1);
-  }
-};
-
-template <class Acc>
-void copy_in(const Acc* sum, const Part& part, Acc* value) {
-  for (int row = 0; row < part.rows; ++row, sum += part.stride, value += kBlock) {
-    for (int half = 0; half < 2; ++half) {
-      const __m512i line = _mm512_maskz_loadu_epi32(part.mask(half), sum + half * kTileCols);
-      _mm512_storeu_si512(value + half * kTileCols, line);
-    }
-  }
-}
-
-template <class Acc>
-void copy_out(const Acc* value, Acc* sum, const Part& part) {
-  for (int row = 0; row < part.rows; ++row, sum += part.stride, value += kBlock) {
-    for (int half = 0; half < 2; ++half) {
-      const __m512i line = _mm512_loadu_si512(value + half * kTileCols);
-      _mm512_mask_storeu_epi32(sum + half * kTileCols, part.mask(half), line);
-    }
-  }
-}
-
-// sum ← alpha·value + beta·sum
-template <class Acc>
-void scale_into(const BlockTask& task, const Acc* value, Acc* sum, const Part& part) {
-  const Acc alpha = scalar_of<Acc>(task.alpha);
-  const Acc beta = scalar_of<Acc>(task.beta);
-  for (int row = 0; row < part.rows; ++row, value += kBlock, sum += part.stride) {
-    for (int col = 0; col < part.cols; ++col) {
-      const Acc scaled = multiply_add(alpha, value[col], Acc(0));
-      sum[col] = task.beta != 0 ? multiply_add(beta, sum[col], scaled) : scaled;
-    }
-  }
-}
-
-// Whole lines of C, which do not pass through the caches.
-template <class Acc>
-void stream_out(const Acc* value, Acc* sum, const Part& part) {
-  for (int row = 0; row < part.rows; ++row, sum += part.stride, value += kBlock) {
-    for (int half = 0; half < 2; ++half) {
-      const __m512i line = _mm512_loadu_si512(value + half * kTileCols);
-      _mm512_stream_si512(reinterpret_cast<__m512i*>(sum + half * kTileCols), line);
-    }
-  }
-}
-
-bool are_whole_lines(const void* first, std::int64_t pitch) {
-  return (reinterpret_cast<std::uintptr_t>(first) | static_cast<std::uintptr_t>(pitch)) %
-             kRowBytes ==
-         0;
-}
 
 template <class Multiply, class UnitsA, class UnitsB, class Parts = WholeElements>
 struct CodeAmx {
@@ -189,10 +131,26 @@ struct CodeAmx {
   static Strip strip_of(const BlockOperand& a, std::int64_t row, std::int64_t chunk) {
     const auto* data = static_cast<const unsigned char*>(a.data);
     if (!a.in_place) {
-      return {data + row / kBlock * a.panel_bytes + chunk * kStepA, kRowBytes, kStepA};
+      data += row / kBlock * a.panel_bytes + row % kBlock * kRowBytes;
+      return {data + chunk * kStepA, kRowBytes, kStepA};
     }
     const std::int64_t pitch = a.along_stride * kElement;
     return {data + row * pitch + chunk * kRowBytes, pitch, kRowBytes};
+  }
+
+  // Of rows in place that end in a part of a chunk, that part and zeros, in `to`; null otherwise.
+  static const unsigned char* end_of(const BlockTask& task, std::int64_t row, int rows,
+                                     unsigned char* to) {
+    const auto left = static_cast<unsigned>(task.depth % kDepth * kElement);
+    if (!task.a.in_place || left == 0) return nullptr;
+    const Strip last = strip_of(task.a, row, chunks_of(task) - 1);
+    const __mmask64 mask = (std::uint64_t{1} << left) - 1;
+    finish_stores();  // tile registers may still be loaded from there
+    for (int i = 0; i < rows; ++i) {
+      const __m512i part = _mm512_maskz_loadu_epi8(mask, last.data + i * last.pitch);
+      _mm512_store_si512(to + i * kRowBytes, part);
+    }
+    return to;
   }
 
   // Strips of rows, all of `rows` each, from `row` on, times a panel of B.
@@ -202,16 +160,19 @@ struct CodeAmx {
     int strips = 0;
     int rows = 0;
     int cols = 0;
+    const unsigned char* ends[kStripsTogether] = {};  // of their rows (end_of)
   };
 
-  // Their sums while k goes on, packed so that they lie apart in the nearest cache.
-  struct alignas(64) KeptSums {
-    Acc of[kStripsTogether][kBlock * kBlock];
+  // Their sums while k goes on, packed so that they lie apart in the nearest cache, and the ends of
+  // their rows.
+  struct alignas(64) Kept {
+    Acc sums[kStripsTogether][kBlock * kBlock];
+    unsigned char ends[kStripsTogether][kBlock * kRowBytes];
   };
 
   template <Staying What>
   static void multiply_group(const BlockTask& task, const Group& group, const unsigned char* b,
-                             KeptSums& kept, TileRegisters& registers) {
+                             Kept& kept, TileRegisters& registers) {
     const std::int64_t chunks = chunks_of(task);
     const bool has_sum = task.sum != nullptr;
     const bool is_unscaled = is_plain(task);  // or else by way of the kept sums
@@ -227,13 +188,13 @@ struct CodeAmx {
     };
     const auto place = [&](int strip, bool is_in_memory) -> SumPlace {
       if (is_in_memory) return {sum_at(strip), task.sum_stride * 4};
-      return {kept.of[strip], kBlock * 4};
+      return {kept.sums[strip], kBlock * 4};
     };
-    if (chunks == 0) __builtin_memset(&kept, 0, sizeof(kept));
+    if (chunks == 0) __builtin_memset(kept.sums, 0, sizeof(kept.sums));
     if (goes_on && !is_direct) {
       registers.flush();
       for (int strip = 0; strip < group.strips; ++strip) {
-        copy_in(sum_at(strip), part, kept.of[strip]);
+        copy_in(sum_at(strip), part, kept.sums[strip]);
       }
     }
     const bool is_one_piece = group.strips == 1 || chunks <= kMostChunksAtOnce;
@@ -243,7 +204,8 @@ struct CodeAmx {
       const std::int64_t count = piece < chunks - first ? piece : chunks - first;
       const bool is_last = first + count == chunks;
       for (int strip = 0; strip < group.strips; ++strip) {
-        const Strip a = strip_of(task.a, group.row + strip * kBlock, first);
+        Strip a = strip_of(task.a, group.row + strip * kBlock, first);
+        if (is_last) a.end = group.ends[strip];
         SumPlace from;
         if (first > 0 || goes_on) from = place(strip, first == 0 && is_direct);
         const SumPlace to = place(strip, is_last && is_direct);
@@ -257,13 +219,13 @@ struct CodeAmx {
     if (is_direct && task.finish == nullptr) return;
     registers.flush();
     for (int strip = 0; strip < group.strips; ++strip) {
-      Acc* const value = kept.of[strip];
+      Acc* const value = kept.sums[strip];
       if (streams) {
         stream_out(value, sum_at(strip), part);
       } else if (is_unscaled && !is_direct) {
         copy_out(value, sum_at(strip), part);
       } else if (has_sum && !is_unscaled) {
-        scale_into(task, value, sum_at(strip), part);
+        scale_into(task, value, kBlock, sum_at(strip), part);
       }
       if (task.finish == nullptr) continue;
       finish_block<Acc>(sub_block(*task.finish, group.row + strip * kBlock, group.col),
@@ -278,7 +240,7 @@ struct CodeAmx {
   // the time so, i8 128³ 1.13, 300³ 1.05, 768³ 1.03, bf16 128³ 1.04, 355×342×29 1.05. Returns how
   // many columns, or rows, are done, none where it does not suit.
   template <Staying What>
-  static std::int64_t multiply_direct(const BlockTask& task, const Group& group,
+  static std::int64_t multiply_direct(const BlockTask& task, const Group& group, Kept& kept,
                                       TileRegisters& registers) {
     const std::int64_t chunks = chunks_of(task);
     const bool is_one_piece = What != Staying::b || chunks <= kMostChunksAtOnce;
@@ -289,32 +251,106 @@ struct CodeAmx {
     RowsToFetch ahead;
     if (fetches_rows) ahead = rows_to_fetch({nullptr, pitch}, group.rows, kBlock, chunks);
     const auto* b = static_cast<const unsigned char*>(task.b.data);
-    const auto block = [&](std::int64_t row, std::int64_t col) __attribute__((always_inline)) {
+    const auto block = [&](std::int64_t row, std::int64_t col, const unsigned char* end)
+        __attribute__((always_inline)) {
+      Strip a = strip_of(task.a, row, 0);
+      a.end = end;
       const SumPlace to{static_cast<Acc*>(task.sum) + row * task.sum_stride + col, pitch};
       if (fetches_rows) {
         ahead.next = static_cast<const unsigned char*>(to.at);
         registers.fetch_beside(ahead);
       }
-      registers.multiply<Multiply, What>(strip_of(task.a, row, 0),
-                                         b + col / kBlock * task.b.panel_bytes, chunks, group.rows,
-                                         kBlock, task.beta == 1 ? to : SumPlace{}, to);
+      registers.multiply<Multiply, What>(a, b + col / kBlock * task.b.panel_bytes, chunks,
+                                         group.rows, kBlock, task.beta == 1 ? to : SumPlace{}, to);
     };
     if constexpr (What == Staying::b) {
       std::int64_t row = group.row;
-      for (; row + group.rows <= task.rows; row += group.rows) block(row, group.col);
+      for (; row + group.rows <= task.rows; row += group.rows) {
+        block(row, group.col, end_of(task, row, group.rows, kept.ends[0]));
+      }
       return row;
     } else {
       std::int64_t col = 0;
       for (; col + kBlock <= task.cols; col += kBlock) {
-        for (int strip = 0; strip < group.strips; ++strip) block(group.row + strip * kBlock, col);
+        for (int strip = 0; strip < group.strips; ++strip) {
+          block(group.row + strip * kBlock, col, group.ends[strip]);
+        }
       }
       return col;
     }
   }
 
+  static bool is_flat(const BlockTask& task) {
+    const bool is_far = task.sums_are_far && !task.streams_sums;
+    const bool has_narrow_panel = task.cols > kBlock && task.cols % kBlock != 0;
+    return task.depth > 0 && (is_far || has_narrow_panel) &&
+           suits_flat_blocks(task.depth * kElement, task.cols);
+  }
+
+  // Columns of C, from the left: `full` registers of them, and then, where `has_last`, the last
+  // one.
+  static void multiply_flat_block(const BlockTask& task, const Strip& a, const Part& part,
+                                  std::int64_t row, std::int64_t col, bool has_last,
+                                  FlatRegisters<Multiply>& registers, Acc* kept) {
+    const bool has_sum = task.sum != nullptr;
+    const bool is_direct = is_plain(task);
+    auto* sum = static_cast<Acc*>(task.sum);
+    if (has_sum) sum += row * task.sum_stride + col;
+    const SumPlace in_c{sum, task.sum_stride * 4};
+    const SumPlace apart{kept, kFlatCols * 4};
+    // As with RowsToFetch; with the shortest k also where rows lie on lines: Granite Rapids, one
+    // thread, 2026-11, the time without over the time with it, bf16 660×563×32 1.6,
+    // 1549×162×10 1.3, on lines 1549×160×10 1.37, i8 3000×128×32 1.5, 4000×64×64 0.95, but with two
+    // groups of k bf16 4000×64×64 0.84, with three 2782×48×96 0.85; in the nearest cache i8
+    // 128×64×64 0.65.
+    const bool fetches_rows = is_direct && task.beta == 0 && task.sums_are_far &&
+                              (chunks_of(task) == 1 || !are_whole_lines(task.sum, in_c.pitch));
+    if (fetches_rows) {
+      const auto* line = static_cast<const unsigned char*>(in_c.at);
+      for (int i = 0; i < part.rows; ++i, line += in_c.pitch) {
+        for (int at = 0; at < 4 * part.cols; at += kRowBytes) __builtin_prefetch(line + at, 1, 3);
+      }
+    }
+    const auto* columns = static_cast<const unsigned char*>(task.b.data);
+    FlatColumns b;
+    for (int i = 0; i * kTileCols < part.cols; ++i) {
+      const std::int64_t at = col + i * kTileCols;
+      b.of[i] = columns + at / kBlock * task.b.panel_bytes + at % kBlock * 4;
+    }
+    const int full = has_last ? (part.cols - 1) / kTileCols : part.cols / kTileCols;
+    registers.multiply(a, b, chunks_of(task), full, has_last,
+                       is_direct && task.beta == 1 ? in_c : SumPlace{}, is_direct ? in_c : apart);
+    if (has_sum && !is_direct) scale_into(task, kept, kFlatCols, sum, part);
+    if (task.finish == nullptr) return;
+    finish_block<Acc>(sub_block(*task.finish, row, col), has_sum ? sum : kept,
+                      has_sum ? task.sum_stride : kFlatCols, part.rows, part.cols);
+  }
+
+  static void multiply_flat(const BlockTask& task) {
+    alignas(64) Acc kept[kTileRows * kFlatCols];
+    alignas(64) unsigned char end[kTileRows * kRowBytes];
+    const auto last = static_cast<int>((task.cols - 1) % kTileCols) + 1;
+    FlatRegisters<Multiply> registers(some_of(task.rows, kTileRows), last);
+    for (std::int64_t row = 0; row < task.rows; row += kTileRows) {
+      Part part{task.sum_stride, some_of(task.rows - row, kTileRows)};
+      registers.fit(part.rows);
+      Strip a = strip_of(task.a, row, 0);
+      a.end = end_of(task, row, part.rows, end);
+      for (std::int64_t col = 0; col < task.cols; col += part.cols) {
+        const std::int64_t left = task.cols - col;
+        const bool has_last = last == kTileCols || left <= kFlatCols;
+        part.cols = some_of(left, has_last ? kFlatCols : kFlatCols - kTileCols);
+        multiply_flat_block(task, a, part, row, col, has_last, registers, kept);
+      }
+    }
+  }
+
   static void multiply(const BlockTask& task) {
     if (task.rows == 0 || task.cols == 0) return;
-    KeptSums kept;
+    if constexpr (kParts == 1) {
+      if (is_flat(task)) return multiply_flat(task);
+    }
+    Kept kept;
     const int most_rows = some_of(task.rows, kBlock);
     const int most_cols = some_of(task.cols, kBlock);
     TileRegisters registers(most_rows, most_cols);
@@ -340,6 +376,10 @@ struct CodeAmx {
       group.row = row;
       group.rows = some_of(left, kBlock);
       group.strips = left < kBlock ? 1 : some_of(left / kBlock, together);
+      for (int strip = 0; strip < group.strips; ++strip) {
+        const std::int64_t at = row + strip * kBlock;
+        group.ends[strip] = end_of(task, at, group.rows, kept.ends[strip]);
+      }
       // Rows behind the last are there to be read where A is packed, and nowhere else.
       registers.fit(task.a.in_place ? group.rows : most_rows, cols);
       return group;
@@ -358,9 +398,9 @@ struct CodeAmx {
           const Group group = group_at(row, kBlock);
           std::int64_t col = 0;
           if (both_stay) {
-            col = multiply_direct<Staying::both>(task, group, registers);
+            col = multiply_direct<Staying::both>(task, group, kept, registers);
           } else if (a_stays) {
-            col = multiply_direct<Staying::a>(task, group, registers);
+            col = multiply_direct<Staying::a>(task, group, kept, registers);
           }
           for (; col < whole; col += kBlock) panel(group, col);
           row += group.strips * kBlock;
@@ -379,7 +419,7 @@ struct CodeAmx {
           Group all;
           all.col = col;
           all.rows = most_rows;
-          row = multiply_direct<Staying::b>(task, all, registers);
+          row = multiply_direct<Staying::b>(task, all, kept, registers);
         }
         down(row, task.rows, col, most_cols);
       }

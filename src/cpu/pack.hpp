@@ -346,9 +346,9 @@ struct Packer {
       constexpr int kChunk = Transpose::template kChunk<Word>;
       static_assert(Width >= kRows);
       const std::int64_t groups = source.depth / kGroup / kChunk * kChunk;
-      constexpr std::int64_t kBlock = kChunksTogether * kChunk;
-      for (std::int64_t first = 0; first < groups; first += kBlock) {
-        const std::int64_t end = first + kBlock < groups ? first + kBlock : groups;
+      constexpr std::int64_t kTogether = kChunksTogether * kChunk;
+      for (std::int64_t first = 0; first < groups; first += kTogether) {
+        const std::int64_t end = first + kTogether < groups ? first + kTogether : groups;
         for (int next = 0; next < Width; next += kRows) {
           // The last rows again where no whole chunk is left: 6 are 4 and 4.
           const int i = next + kRows <= Width ? next : Width - kRows;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/tile_registers_rule.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/nearest_cache.hpp"
 
@@ -22,6 +23,13 @@ constexpr std::int64_t kColumnsWorthCopying = 256;
 constexpr std::int64_t kColumnsWorthPacking = 256;
 constexpr std::int64_t kColumnsWorthFlipping = 64;
 
+// Tile registers read rows in place that end in a part of a group (isa_amx.cpp) for so few columns;
+// for more it pays to copy the rows to where they start on lines. Granite Rapids, one thread,
+// 2026-11, the time by copying over the time in place: bf16 1500×64×400 1.8, 700×70×400 1.5,
+// 1000×128×400 1.5, 700×64×1000 1.6, 2000×33×700 1.6, 1000×200×300 1.13, 500×256×700 0.97 to 1.03,
+// i8 1.1; with more columns 400×400×210 0.93, i8 0.89, 200×1000×250 0.97.
+constexpr std::int64_t kColumnsForEndsOfRows = 256;
+
 bool packs_rows(const Product& product) {
   const KernelCode& code = *product.code;
   if (!has_two_units() || !(code.reads_in_place || code.interleaves)) return false;
@@ -40,18 +48,29 @@ bool keeps_apart(const Product& product, int rows) {
 
 }  // namespace
 
+bool goes_flat(const Product& product) {
+  const std::int64_t bytes = product.depth() * size_of(product.a.type);
+  return product.code->rows_together > 0 && product.depth() <= product.specs.a.block_cols &&
+         suits_flat_blocks(bytes, product.block_cols());
+}
+
 bool keeps_rows_of_a(const Product& product) {
   const KernelCode& code = *product.code;
   if (!code.keeps_rows || product.a.col_stride != 1 || packs_rows(product)) return false;
   if (code.depth_step == 1) return true;
+  if (product.b_in_place) return false;
+  if (goes_flat(product)) return true;
+  const bool ends_anywhere =
+      code.rows_together > 0 && product.block_cols() <= kColumnsForEndsOfRows;
   const std::int64_t block = product.specs.a.block_cols;
   const bool is_one = product.depth() <= block;
   const std::int64_t last = is_one ? product.depth() : (product.depth() - 1) % block + 1;
   const auto suits = [&](std::int64_t depth) {
-    return depth % code.depth_step == 0 || (code.ends_rows && depth > code.depth_step);
+    return depth % code.depth_step == 0 || ends_anywhere ||
+           (code.ends_rows && depth > code.depth_step);
   };
   // Of several blocks all but the last are whole groups.
-  return !product.b_in_place && suits(last) && (is_one || block % code.depth_step == 0);
+  return suits(last) && (is_one || block % code.depth_step == 0);
 }
 
 // Rows of an odd multiple of 2 KB, in place against copied, on a Zen 4, f32, 2026-11: 512x512x1536

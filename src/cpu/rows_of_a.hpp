@@ -7,6 +7,10 @@
 
 namespace tessera::cpu {
 
+// Whether tile registers multiply by flat blocks (flat_blocks.hpp), for which rows of A may end
+// anywhere.
+bool goes_flat(const Product& product);
+
 // Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
 // they are read in place, elsewhere copied.
 bool keeps_rows_of_a(const Product& product);

@@ -31,7 +31,7 @@ inline void finish_stores() {
   asm volatile("" ::: "memory");
 }
 
-// How large the registers are. Those that a narrow block does not need keep their full size.
+// How large the registers are.
 struct alignas(64) TileConfiguration {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;
@@ -39,19 +39,9 @@ struct alignas(64) TileConfiguration {
   std::uint16_t row_bytes[16] = {};
   std::uint8_t rows[16] = {};
 
-  TileConfiguration(int block_rows, int block_cols) {
-    const auto part = [](int size, int half) {
-      const int some = some_of(size - half * kTileRows, kTileRows);
-      return some > 0 ? some : kTileRows;
-    };
-    for (int half = 0; half < 2; ++half) {
-      const auto tile_rows = static_cast<std::uint8_t>(part(block_rows, half));
-      const auto bytes = static_cast<std::uint16_t>(4 * part(block_cols, half));
-      rows[2 * half] = rows[2 * half + 1] = rows[4 + half] = tile_rows;
-      row_bytes[half] = row_bytes[2 + half] = row_bytes[6 + half] = bytes;
-      row_bytes[4 + half] = kRowBytes;
-      rows[6 + half] = kTileRows;
-    }
+  void set(int tile, int tile_rows, int bytes) {
+    rows[tile] = static_cast<std::uint8_t>(tile_rows);
+    row_bytes[tile] = static_cast<std::uint16_t>(bytes);
   }
 };
 
@@ -92,6 +82,13 @@ struct Strip {
   const unsigned char* data = nullptr;
   std::int64_t pitch = 0;  // from row to row
   std::int64_t step = 0;   // along k, to the next chunk
+  // The last chunk in its place, rows of kRowBytes, where the rows end before it does; or null.
+  const unsigned char* end = nullptr;
+
+  void next(bool is_last) {
+    data += step;
+    if (is_last && end != nullptr) *this = {end, kRowBytes, 0};
+  }
 };
 
 // One of the registers that hold sums, from left to right and downwards.
@@ -128,7 +125,7 @@ struct SumRegister {
 };
 
 // `kParts`: how many parts an element is the sum of. A chunk of k has the first parts, then the
-// second ones, and each part of A is multiplied by each of B.
+// second ones, and each part of A is multiplied by each of B. Of flat blocks: flat_blocks.hpp.
 struct MultiplyBf16 {
   using Acc = float;
   static constexpr int kParts = 1;
@@ -136,6 +133,10 @@ struct MultiplyBf16 {
   static void upper_right() { _tile_dpbf16ps(1, 4, 7); }
   static void lower_left() { _tile_dpbf16ps(2, 5, 6); }
   static void lower_right() { _tile_dpbf16ps(3, 5, 7); }
+  static void flat_first() { _tile_dpbf16ps(0, 4, 5); }
+  static void flat_second() { _tile_dpbf16ps(1, 4, 6); }
+  static void flat_third() { _tile_dpbf16ps(2, 4, 5); }
+  static void flat_last() { _tile_dpbf16ps(3, 4, 7); }
 };
 // Turned round, the parts change in the other order, so that the bits are the same.
 template <bool Turned>
@@ -150,6 +151,10 @@ struct MultiplyI8I8 {
   static void upper_right() { _tile_dpbssd(1, 4, 7); }
   static void lower_left() { _tile_dpbssd(2, 5, 6); }
   static void lower_right() { _tile_dpbssd(3, 5, 7); }
+  static void flat_first() { _tile_dpbssd(0, 4, 5); }
+  static void flat_second() { _tile_dpbssd(1, 4, 6); }
+  static void flat_third() { _tile_dpbssd(2, 4, 5); }
+  static void flat_last() { _tile_dpbssd(3, 4, 7); }
 };
 struct MultiplyU8I8 {
   using Acc = std::int32_t;
@@ -158,6 +163,10 @@ struct MultiplyU8I8 {
   static void upper_right() { _tile_dpbusd(1, 4, 7); }
   static void lower_left() { _tile_dpbusd(2, 5, 6); }
   static void lower_right() { _tile_dpbusd(3, 5, 7); }
+  static void flat_first() { _tile_dpbusd(0, 4, 5); }
+  static void flat_second() { _tile_dpbusd(1, 4, 6); }
+  static void flat_third() { _tile_dpbusd(2, 4, 5); }
+  static void flat_last() { _tile_dpbusd(3, 4, 7); }
 };
 struct MultiplyI8U8 {
   using Acc = std::int32_t;
@@ -166,6 +175,10 @@ struct MultiplyI8U8 {
   static void upper_right() { _tile_dpbsud(1, 4, 7); }
   static void lower_left() { _tile_dpbsud(2, 5, 6); }
   static void lower_right() { _tile_dpbsud(3, 5, 7); }
+  static void flat_first() { _tile_dpbsud(0, 4, 5); }
+  static void flat_second() { _tile_dpbsud(1, 4, 6); }
+  static void flat_third() { _tile_dpbsud(2, 4, 5); }
+  static void flat_last() { _tile_dpbsud(3, 4, 7); }
 };
 
 // Which operands' rows or columns are multiplied again soon, and are loaded so that they stay in
@@ -214,7 +227,20 @@ class TileRegisters {
     flush();
     rows_ = rows;
     cols_ = cols;
-    const TileConfiguration configuration(rows, cols);
+    // Those that a narrow block does not need keep their full size.
+    const auto part = [](int size, int half) {
+      const int some = some_of(size - half * kTileRows, kTileRows);
+      return some > 0 ? some : kTileRows;
+    };
+    TileConfiguration configuration;
+    for (int half = 0; half < 2; ++half) {
+      const int tile_rows = part(rows, half);
+      const int bytes = 4 * part(cols, half);
+      configuration.set(2 * half, tile_rows, 4 * part(cols, 0));
+      configuration.set(2 * half + 1, tile_rows, 4 * part(cols, 1));
+      configuration.set(4 + half, tile_rows, kRowBytes);
+      configuration.set(6 + half, kTileRows, bytes);
+    }
     finish_stores();
     _tile_loadconfig(&configuration);
   }
@@ -268,6 +294,7 @@ class TileRegisters {
     using A = OperandRegisters<What != Staying::b>;
     using B = OperandRegisters<What != Staying::a>;
     to_fetch_.fetch_some();
+    if (chunks == 1 && a.end != nullptr) a = {a.end, kRowBytes, 0};
     B::load_left_b(b, kPitchB);
     A::load_upper_a(a.data, a.pitch);
     SumRegister<0>::exchange(to_, from);
@@ -288,7 +315,7 @@ class TileRegisters {
     }
     multiply_other_parts<Multiply, What, Low, Wide>(a, b);
     for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
-      a.data += a.step;
+      a.next(chunk + 1 == chunks);
       b += Multiply::kParts * kChunkBytesB;
       to_fetch_.fetch_some();
       B::load_left_b(b, kPitchB);

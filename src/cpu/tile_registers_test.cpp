@@ -99,6 +99,60 @@ TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {
   }
 }
 
+// Rows of A in place that end anywhere, what lies behind them being no number, in flat blocks and
+// others, of one piece of k and several, with sums that go on or are scaled.
+TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!has_tile_registers(kernel()) || !code.keeps_rows) GTEST_SKIP() << "reads no rows of A";
+  const int step = code.depth_step;
+  const std::int64_t size = size_of(kernel().a);
+  int flat = 0;
+  int others = 0;
+  for (const std::int64_t rows : {1, 16, 17, 50, 128, 300}) {
+    for (const std::int64_t cols : {3, 16, 32, 49, 80, 100}) {
+      for (const int depth : {3, step, step + 1, 5 * step + 3, 15 * step + 2, 20 * step - 1}) {
+        const std::int64_t pitch = depth + 9;
+        auto bytes = random_bytes(rows * pitch * size, 3);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          std::memset(bytes.data() + (row * pitch + depth) * size, 0xff,
+                      static_cast<std::size_t>((pitch - depth) * size));
+        }
+        const auto columns = random_bytes(cols * depth * size, 5);
+        const std::int64_t strips = (rows + code.mr - 1) / code.mr;
+        const std::int64_t panels = (cols + code.nr - 1) / code.nr;
+        std::vector<unsigned char> a(static_cast<std::size_t>(strips * code.panel_bytes_a(depth)));
+        std::vector<unsigned char> b(static_cast<std::size_t>(panels * code.panel_bytes_b(depth)));
+        code.pack_a({bytes.data(), rows, depth, pitch, 1}, a.data());
+        code.pack_b({columns.data(), cols, depth, 1, cols}, b.data());
+        const auto sums = [&](bool in_place, bool by_strips, double alpha, double beta) {
+          const std::int64_t stride = cols + 5;
+          std::vector<unsigned char> sum(
+              static_cast<std::size_t>(rows * stride * size_of(code.accumulator)), 0x11);
+          cpu::BlockTask task = task_of_panels(code, {rows, cols, depth}, a.data(), b.data());
+          if (in_place) task.a = {bytes.data(), true, pitch, 1, 0};
+          task.sum = sum.data();
+          task.sum_stride = stride;
+          task.sums_are_far = by_strips;
+          code.multiply(task);
+          task.alpha = alpha;
+          task.beta = beta;
+          code.multiply(task);
+          return sum;
+        };
+        for (const double beta : {0.0, 1.0, 0.5}) {
+          const double alpha = beta == 0.5 ? 2 : 1;
+          const auto packed = sums(false, false, alpha, beta);
+          ASSERT_EQ(sums(true, false, alpha, beta), packed) << rows << "×" << cols << "×" << depth;
+          ASSERT_EQ(sums(true, true, alpha, beta), packed) << rows << "×" << cols << "×" << depth;
+        }
+        ++(suits_flat_blocks(depth * size, cols) ? flat : others);
+      }
+    }
+  }
+  EXPECT_GT(flat, 0);
+  EXPECT_GT(others, 0);
+}
+
 // Rows along k, across it, and elements apart, which are packed one by one.
 TEST_P(Kernels, PacksRowsOfAAsAnyOthers) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
@@ -132,7 +186,8 @@ TEST_P(Kernels, PacksRowsOfAAsAnyOthers) {
 TEST_P(Kernels, TileRegistersInEveryLayout) {
   if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
   std::uint64_t seed = 9000;
-  for (const GemmShape& shape : {GemmShape{70, 100, 65}, {160, 64, 128}, {33, 33, 400}}) {
+  for (const GemmShape& shape :
+       {GemmShape{70, 100, 65}, {160, 64, 128}, {33, 33, 400}, {200, 40, 1100}}) {
     for (const Placement& place_a : {Placement{}, {.column_major = true}, {.padding = 5}}) {
       for (int way = 0; way < 4; ++way) {
         const auto run = [&](std::int64_t l2) {
