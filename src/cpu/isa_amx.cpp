@@ -205,7 +205,7 @@ struct CodeAmx {
       const bool is_last = first + count == chunks;
       for (int strip = 0; strip < group.strips; ++strip) {
         Strip a = strip_of(task.a, group.row + strip * kBlock, first);
-        if (is_last) a.end = group.ends[strip];
+        if (is_last) a.end_at(group.ends[strip], count);
         SumPlace from;
         if (first > 0 || goes_on) from = place(strip, first == 0 && is_direct);
         const SumPlace to = place(strip, is_last && is_direct);
@@ -228,9 +228,9 @@ struct CodeAmx {
         scale_into(task, value, kBlock, sum_at(strip), part);
       }
       if (task.finish == nullptr) continue;
-      finish_block<Acc>(sub_block(*task.finish, group.row + strip * kBlock, group.col),
-                        has_sum ? sum_at(strip) : value, has_sum ? task.sum_stride : kBlock,
-                        group.rows, group.cols);
+      finish_sums<Acc>(sub_block(*task.finish, group.row + strip * kBlock, group.col),
+                       has_sum ? sum_at(strip) : value, has_sum ? task.sum_stride : kBlock,
+                       group.rows, group.cols);
     }
   }
 
@@ -254,7 +254,7 @@ struct CodeAmx {
     const auto block = [&](std::int64_t row, std::int64_t col, const unsigned char* end)
         __attribute__((always_inline)) {
       Strip a = strip_of(task.a, row, 0);
-      a.end = end;
+      a.end_at(end, chunks);
       const SumPlace to{static_cast<Acc*>(task.sum) + row * task.sum_stride + col, pitch};
       if (fetches_rows) {
         ahead.next = static_cast<const unsigned char*>(to.at);
@@ -281,10 +281,12 @@ struct CodeAmx {
   }
 
   static bool is_flat(const BlockTask& task) {
+    const std::int64_t depth_bytes = task.depth * kElement;
+    if (task.a.in_place && reads_rows_once(task.rows, task.cols, depth_bytes)) return true;
     const bool is_far = task.sums_are_far && !task.streams_sums;
     const bool has_narrow_panel = task.cols > kBlock && task.cols % kBlock != 0;
     return task.depth > 0 && (is_far || has_narrow_panel) &&
-           suits_flat_blocks(task.depth * kElement, task.cols);
+           suits_flat_blocks(depth_bytes, task.cols);
   }
 
   // Columns of C, from the left: `full` registers of them, and then, where `has_last`, the last
@@ -322,8 +324,8 @@ struct CodeAmx {
                        is_direct && task.beta == 1 ? in_c : SumPlace{}, is_direct ? in_c : apart);
     if (has_sum && !is_direct) scale_into(task, kept, kFlatCols, sum, part);
     if (task.finish == nullptr) return;
-    finish_block<Acc>(sub_block(*task.finish, row, col), has_sum ? sum : kept,
-                      has_sum ? task.sum_stride : kFlatCols, part.rows, part.cols);
+    finish_sums<Acc>(sub_block(*task.finish, row, col), has_sum ? sum : kept,
+                     has_sum ? task.sum_stride : kFlatCols, part.rows, part.cols);
   }
 
   static void multiply_flat(const BlockTask& task) {
@@ -335,7 +337,7 @@ struct CodeAmx {
       Part part{task.sum_stride, some_of(task.rows - row, kTileRows)};
       registers.fit(part.rows);
       Strip a = strip_of(task.a, row, 0);
-      a.end = end_of(task, row, part.rows, end);
+      a.end_at(end_of(task, row, part.rows, end), chunks_of(task));
       for (std::int64_t col = 0; col < task.cols; col += part.cols) {
         const std::int64_t left = task.cols - col;
         const bool has_last = last == kTileCols || left <= kFlatCols;
@@ -445,7 +447,7 @@ struct CodeAmx {
     code.pack_b = pack_b;
     code.multiply = multiply;
     code.add = add_sums<Acc>;
-    code.finish = finish_block<Acc>;
+    code.finish = finish_sums<Acc>;
     return code;
   }
 };

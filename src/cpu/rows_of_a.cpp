@@ -49,9 +49,12 @@ bool keeps_apart(const Product& product, int rows) {
 }  // namespace
 
 bool goes_flat(const Product& product) {
-  const std::int64_t bytes = product.depth() * size_of(product.a.type);
-  return product.code->rows_together > 0 && product.depth() <= product.specs.a.block_cols &&
-         suits_flat_blocks(bytes, product.block_cols());
+  if (product.code->rows_together == 0) return false;
+  const int size = size_of(product.a.type);
+  const std::int64_t cols = product.block_cols();
+  const bool is_short = product.depth() <= product.specs.a.block_cols &&
+                        suits_flat_blocks(product.depth() * size, cols);
+  return is_short || reads_rows_once(product.block_rows(), cols, product.block_depth() * size);
 }
 
 bool keeps_rows_of_a(const Product& product) {
@@ -82,7 +85,8 @@ int rows_in_place(const Product& product) {
   const KernelCode& code = *product.code;
   if (product.a_in_place) return code.mr;
   if (product.is_dots || !keeps_rows_of_a(product)) return 0;
-  if (keeps_apart(product, code.mr)) return code.mr;
+  const bool reads_once = code.rows_together > 0 && product.block_cols() <= kColumnsTogether;
+  if (reads_once || keeps_apart(product, code.mr)) return code.mr;
   const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
   return copies_for_few && keeps_apart(product, code.few_rows) ? code.few_rows : 0;
 }

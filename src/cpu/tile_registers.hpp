@@ -82,12 +82,16 @@ struct Strip {
   const unsigned char* data = nullptr;
   std::int64_t pitch = 0;  // from row to row
   std::int64_t step = 0;   // along k, to the next chunk
-  // The last chunk in its place, rows of kRowBytes, where the rows end before it does; or null.
+  // Of several chunks, the last one, rows of kRowBytes, where A's rows end before it does; or null.
   const unsigned char* end = nullptr;
 
-  void next(bool is_last) {
-    data += step;
-    if (is_last && end != nullptr) *this = {end, kRowBytes, 0};
+  void end_at(const unsigned char* last, std::int64_t chunks) {
+    if (last == nullptr) return;
+    if (chunks == 1) {
+      *this = {last, kRowBytes, 0};
+    } else {
+      end = last;
+    }
   }
 };
 
@@ -294,7 +298,6 @@ class TileRegisters {
     using A = OperandRegisters<What != Staying::b>;
     using B = OperandRegisters<What != Staying::a>;
     to_fetch_.fetch_some();
-    if (chunks == 1 && a.end != nullptr) a = {a.end, kRowBytes, 0};
     B::load_left_b(b, kPitchB);
     A::load_upper_a(a.data, a.pitch);
     SumRegister<0>::exchange(to_, from);
@@ -314,16 +317,21 @@ class TileRegisters {
       }
     }
     multiply_other_parts<Multiply, What, Low, Wide>(a, b);
-    for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
-      a.next(chunk + 1 == chunks);
+    const auto next = [&](const Strip& rows) __attribute__((always_inline)) {
       b += Multiply::kParts * kChunkBytesB;
       to_fetch_.fetch_some();
       B::load_left_b(b, kPitchB);
-      A::load_upper_a(a.data, a.pitch);
+      A::load_upper_a(rows.data, rows.pitch);
       if constexpr (Wide) B::load_right_b(b + kRowBytes, kPitchB);
-      multiply_parts<Multiply, What, Low, Wide>(a, 0);
-      multiply_other_parts<Multiply, What, Low, Wide>(a, b);
+      multiply_parts<Multiply, What, Low, Wide>(rows, 0);
+      multiply_other_parts<Multiply, What, Low, Wide>(rows, b);
+    };
+    const std::int64_t whole = a.end != nullptr ? chunks - 1 : chunks;
+    for (std::int64_t chunk = 1; chunk < whole; ++chunk) {
+      a.data += a.step;
+      next(a);
     }
+    if (a.end != nullptr) next({a.end, kRowBytes, 0});
   }
 
   // B's part that is in registers by A's, whose upper rows are.

@@ -107,10 +107,13 @@ TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
   const int step = code.depth_step;
   const std::int64_t size = size_of(kernel().a);
   int flat = 0;
+  int once = 0;
   int others = 0;
   for (const std::int64_t rows : {1, 16, 17, 50, 128, 300}) {
-    for (const std::int64_t cols : {3, 16, 32, 49, 80, 100}) {
-      for (const int depth : {3, step, step + 1, 5 * step + 3, 15 * step + 2, 20 * step - 1}) {
+    for (const std::int64_t cols : {3, 16, 32, 49, 64, 80, 100}) {
+      for (const int depth :
+           {3, step, step + 1, 5 * step + 3, 15 * step + 2, 20 * step - 1, 5300}) {
+        if (depth == 5300 && (cols != 64 || rows != 300)) continue;
         const std::int64_t pitch = depth + 9;
         auto bytes = random_bytes(rows * pitch * size, 3);
         for (std::int64_t row = 0; row < rows; ++row) {
@@ -145,12 +148,42 @@ TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
           ASSERT_EQ(sums(true, false, alpha, beta), packed) << rows << "×" << cols << "×" << depth;
           ASSERT_EQ(sums(true, true, alpha, beta), packed) << rows << "×" << cols << "×" << depth;
         }
-        ++(suits_flat_blocks(depth * size, cols) ? flat : others);
+        const bool reads_once = reads_rows_once(rows, cols, depth * size);
+        ++(reads_once ? once : suits_flat_blocks(depth * size, cols) ? flat : others);
       }
     }
   }
   EXPECT_GT(flat, 0);
+  EXPECT_GT(once, 0);
   EXPECT_GT(others, 0);
+}
+
+// Few rows of C, turned round where B's columns lie along k: C of either type and layout, with what
+// follows the sums, of one block of k and several, which a schedule may divide.
+TEST_P(Kernels, TileRegistersTurnFewRowsRound) {
+  if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  std::uint64_t seed = 9500;
+  for (const GemmShape& shape :
+       {GemmShape{3, 300, 160}, {16, 150, 200}, {20, 110, 350}, {33, 70, 600}, {64, 81, 530}}) {
+    for (int way = 0; way < 8; ++way) {
+      const bool divides = way >= 6;
+      Plan plan = plan_for(kernel(), types_of(kernel(), way % 2 == 0), shape,
+                           {shape.m, shape.n, divides ? 128 : shape.k},
+                           divides ? kSchedules[1] : Schedule{});
+      plan.problem.alpha = way == 5 ? 2 : 1;
+      plan.problem.beta = way == 1 || way == 4 ? 1 : 0;
+      if (way > 1 && way < 5) {
+        plan.problem.epilogue = {way == 2 ? BiasAxis::row : BiasAxis::column, Activation::relu};
+      }
+      Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, ++seed,
+                      {.padding = way}, {.column_major = true, .padding = way % 3},
+                      {.padding = way});
+      EXPECT_TRUE(cpu::product_of(product.operands(), plan.tile, {}, code).turned);
+      EXPECT_EQ(run_and_check(plan, product, 2), "")
+          << shape.m << "×" << shape.n << "×" << shape.k << ", way " << way;
+    }
+  }
 }
 
 // Rows along k, across it, and elements apart, which are packed one by one.

@@ -10,6 +10,7 @@
 
 #include "cpu/finish.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/ops_avx512.hpp"
 #include "cpu/tile_registers.hpp"
 
 namespace tessera::cpu {
@@ -61,6 +62,17 @@ void scale_into(const BlockTask& task, const Acc* value, int value_stride, Acc* 
   }
 }
 
+// As seen where C's rows and columns have changed places.
+Finish turned_round(Finish finish) {
+  const std::int64_t row_stride = finish.row_stride;
+  finish.row_stride = finish.col_stride;
+  finish.col_stride = row_stride;
+  if (finish.bias_axis != BiasAxis::none) {
+    finish.bias_axis = finish.bias_axis == BiasAxis::row ? BiasAxis::column : BiasAxis::row;
+  }
+  return finish;
+}
+
 // Whole lines of C, which do not pass through the caches.
 template <class Acc>
 void stream_out(const Acc* value, Acc* sum, const Part& part) {
@@ -70,6 +82,67 @@ void stream_out(const Acc* value, Acc* sum, const Part& part) {
       _mm512_stream_si512(reinterpret_cast<__m512i*>(sum + half * kTileCols), line);
     }
   }
+}
+
+// Up to 16 rows and kBlock columns of sums as rows of `turned`, kTileRows long. Rows in multiples
+// of four; behind the last column some more are read.
+template <class Acc>
+void turn_sums(const Acc* sum, std::int64_t stride, int rows, int cols, Acc* turned) {
+  for (int col = 0; col < cols; col += kTileCols) {
+    for (int row = 0; row < rows; row += TransposeRows::kRows<std::uint32_t>) {
+      const Acc* from = sum + row * stride + col;
+      auto* to = reinterpret_cast<std::uint32_t*>(turned + col * kTileRows + row);
+      TransposeRows::rows_to_columns(reinterpret_cast<const std::uint32_t*>(from), stride * 4, to,
+                                     kTileRows, 0);
+    }
+  }
+}
+
+// The same as `finish_block` where all there is to do is to convert: rows of kTileRows at most.
+template <class Acc>
+void write_rows(const Finish& finish, const Acc* value, int rows, int cols) {
+  auto* c = static_cast<unsigned char*>(finish.c);
+  const std::int64_t pitch = finish.row_stride * size_of(finish.c_type);
+  const auto mask = static_cast<__mmask16>((1U << static_cast<unsigned>(cols)) - 1);
+  for (int row = 0; row < rows; ++row, c += pitch, value += kTileRows) {
+    if (size_of(finish.c_type) == 4) {
+      _mm512_mask_storeu_epi32(c, mask, _mm512_load_si512(value));
+    } else {
+      write_as<Acc>(finish.c_type, c, 1, cols, value);
+    }
+  }
+}
+
+// KernelCode::finish. Rows of sums that are C's columns, those of a product that is turned round,
+// are turned back, 16 at a time, so that parts of C's rows are written, not elements that lie
+// apart. Granite Rapids, one thread, 2026-11, the time by elements over the time so: bf16
+// 16×2048×256 6, 64×2048×256 7, 64×4096×4096 1.37, i8 16×2048×256 12, 64×4096×4096 1.8.
+template <class Acc>
+void finish_sums(const Finish& finish, const void* sums, std::int64_t stride, std::int64_t rows,
+                 std::int64_t cols) {
+  const std::int64_t together = TransposeRows::kRows<std::uint32_t>;
+  const bool are_columns = finish.row_stride == 1 && finish.col_stride != 1;
+  const std::int64_t whole = are_columns ? rows / together * together : 0;
+  const bool just_converts = finish.alpha == 1 && finish.beta == 0 &&
+                             finish.bias_axis == BiasAxis::none &&
+                             finish.activation == Activation::none;
+  const auto* sum = static_cast<const Acc*>(sums);
+  alignas(64) Acc turned[kBlock * kTileRows];
+  for (std::int64_t row = 0; row < whole; row += kTileRows) {
+    const int count = some_of(whole - row, kTileRows);
+    for (std::int64_t col = 0; col < cols; col += kBlock) {
+      const int width = some_of(cols - col, kBlock);
+      turn_sums(sum + row * stride + col, stride, count, width, turned);
+      const Finish part = turned_round(sub_block(finish, row, col));
+      if (just_converts) {
+        write_rows(part, turned, width, count);
+      } else {
+        finish_block<Acc>(part, turned, kTileRows, width, count);
+      }
+    }
+  }
+  if (whole == rows) return;
+  finish_block<Acc>(sub_block(finish, whole, 0), sum + whole * stride, stride, rows - whole, cols);
 }
 
 bool are_whole_lines(const void* first, std::int64_t pitch) {

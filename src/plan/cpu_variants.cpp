@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/panel_depth.hpp"
 #include "plan/passing.hpp"
@@ -60,9 +61,20 @@ int CpuVariants::most_workers() const {
 }
 
 int CpuVariants::packed_block_k(std::int64_t splits) const {
-  return choose_block_k(
-      product.shape.k, kernel, splits,
-      panel_bytes_per_row(kernel, product.shape, request.machine, most_workers()));
+  const GemmShape& shape = product.shape;
+  const std::int64_t row_bytes =
+      takes_all_of_k(splits) ? shape.k * kernel.packed_size
+                             : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
+  return choose_block_k(shape.k, kernel, splits, row_bytes);
+}
+
+// Tile registers that read each row of A once, beside a B that stays in the second-level cache.
+bool CpuVariants::takes_all_of_k(std::int64_t splits) const {
+  const GemmShape& shape = product.shape;
+  const double b_bytes = bytes_of(shape.k, shape.n, kernel.b) / static_cast<double>(splits);
+  return has_tile_registers(kernel) && kernel.products == 1 && product.a_lies_along_k &&
+         reads_rows_once(shape.m / most_workers(), shape.n, shape.k * size_of(kernel.a)) &&
+         2 * b_bytes <= static_cast<double>(request.machine.scratchpad_bytes);
 }
 
 bool CpuVariants::may_pass_here() const {

@@ -24,11 +24,16 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   EXPECT_EQ(kernel_of({64, 64, 64}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({8, 4096, 4096}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({100, 100, 12}, {}), "cpu_amx_bf16");
-  EXPECT_EQ(kernel_of({100, 100, 8}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({100, 100, 6}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({60, 60, 12}, {}), "cpu_amx_bf16");
   // A large C is written faster, however short k is.
   EXPECT_EQ(kernel_of({1000, 1000, 4}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({300, 300, 2}, {}), "cpu_amx_bf16");
+  // Many rows are read where they lie, for few columns, too.
+  EXPECT_EQ(kernel_of({1000, 2, 100}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({900, 3, 20}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({4096, 5, 4096}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({100, 12, 8}, {}), "cpu_amx_bf16");
   // Bits that must not depend on the number of rows come from one kernel.
   PlanOptions invariant;
   invariant.batch_invariant = true;
@@ -39,7 +44,10 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
                                  {4096, 2, 4096},
                                  {12, 12, 500},
                                  {16, 1000, 16},
-                                 {100, 100, 7},
+                                 {60, 6, 20},
+                                 {1000, 2, 300},
+                                 {1000, 16, 7},
+                                 {100, 100, 5},
                                  {60, 60, 8}}) {
     EXPECT_EQ(kernel_of(small, {}), "cpu_avx512bf16_bf16");
     EXPECT_EQ(kernel_of(small, invariant), "cpu_amx_bf16");
@@ -149,6 +157,30 @@ TEST(Planner, PanelsOfF32AreDeepWhereAllComesFromMemory) {
   EXPECT_EQ(depth_of(kLarge, 1, {1500, 1500, 1500}), 752);
   EXPECT_EQ(depth_of(kLarge, 1, {4096, 4096, 4096}, ElementType::f64), 592);
   EXPECT_EQ(depth_of("zen5", 1, {4096, 4096, 4096}), 1024);
+}
+
+// Of a product with few columns, or rows that are columns to the kernel, each row is read once.
+TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  PlanOptions alone;
+  alone.workers = 1;
+  const auto depth_of = [&](const GemmShape& shape, ElementType type, Major a, Major b) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.a.major = a;
+    problem.b.major = b;
+    return make_plan(problem, machine, alone).tile.block_k;
+  };
+  for (const ElementType type : {ElementType::bf16, ElementType::i8}) {
+    EXPECT_EQ(depth_of({4096, 16, 4096}, type, Major::row, Major::row), 4096);
+    EXPECT_EQ(depth_of({4096, 64, 4096}, type, Major::row, Major::column), 4096);
+    EXPECT_EQ(depth_of({16, 4096, 4096}, type, Major::row, Major::column), 4096);
+    EXPECT_LT(depth_of({16, 4096, 4096}, type, Major::row, Major::row), 4096);
+    EXPECT_LT(depth_of({4096, 16, 4096}, type, Major::column, Major::row), 4096);
+    EXPECT_LT(depth_of({4096, 65, 4096}, type, Major::row, Major::row), 4096);
+    EXPECT_LT(depth_of({200, 16, 4096}, type, Major::row, Major::row), 4096);
+    EXPECT_LT(depth_of({4096, 64, 40960}, type, Major::row, Major::row), 40960);  // beyond L2
+  }
+  EXPECT_LT(depth_of({4096, 16, 4096}, ElementType::f16, Major::row, Major::row), 4096);
 }
 
 TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {

@@ -198,21 +198,23 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   tiles.add(tile, workers);
 }
 
-// Tile registers want packed panels: fewer rows or columns than this read the other operand where
-// it lies, and what is small and short is done before it is packed. A large C they write faster at
-// any k. One core of a Granite Rapids, 2026-11, the time of the vector kernels over
-// theirs, operands in rows: bf16 4×1000×1000 0.73, 6×1000×1000 1.05, 8×1000×1000 1.17,
-// 12×1000×1000 2.48, 4×4096×4096 0.69, 8×4096×4096 0.87, 12×4096×4096 2.26, 1000×4×1000 0.85,
-// 1000×6×1000 1.23, i8 0.89, 1.07, 1.19, 1.34, 0.92, 1.00, 1.68, 1.10, 1.23; with B stored
-// transposed 0.56, 0.97, 1.20, 1.59, 0.50, 0.72, 0.98, 0.56, 0.87; bf16 8×8×1000 0.28 to 0.99,
-// 12×12×500 0.6 to 1.0, 20×6×2000 0.57 to 1.0, 20×20×64 3.5. With k of 4, 8, 16, 24 and 32 i8
-// 300×300 –, 1.14, 1.32, 1.41, 1.52, 355×342 –, 1.59, 1.58, 1.55, 1.60, 1000×1000 1.27, 1.68, 1.92,
-// 2.37, 2.62; 250×250 0.87, 0.97, 1.15, 1.38, 1.44, 150×150 0.71, 0.78, 0.90, 1.05, 1.12, 100×100
-// –, 0.56, 0.77, 0.99, 1.21, 64×64 –, 1.16, 1.67, 2.19, 2.63, 1000×64 0.80, 0.88, 1.05, 1.30, 1.58;
-// 1000×30 –, 0.50, 0.64, 0.70, 0.80 (36 0.89, 48 1.06), 40×40 –, 0.42, 0.61, 0.80, 0.96; with k
-// of 2, 4, 8, 10 and 12 bf16 300×300 1.15, 1.25, 1.45, 1.57, 1.71, 200×200 0.65, 0.81, 1.01, 1.07,
-// –, 100×100 0.48, 0.66, 0.96, 1.13, 1.34, 64×1000 0.84, 0.93, 1.12, 1.20, –, 1000×30 0.47,
-// 0.60, 1.14, 1.31, 1.48, 16×1000 0.40, 0.52, 0.59, 0.67, 0.81 (16 0.96).
+// Tile registers want a packed B, and an A in place whose rows lie along k: fewer rows or columns
+// than this read the other operand where it lies, and what is small and short is done before it is
+// packed. A large C they write faster at any k. One core of a Granite Rapids, 2026-11, the time of
+// the vector kernels over theirs, operands in rows, with k of 4, 8, 16, 32, 64, 200 and 1000: bf16
+// 4×1000 0.23, 0.37, 0.61, 1.09, 1.14, 1.08, 1.34; 5×1000 0.27, 0.42, 0.73, 1.25, 1.39, 1.33, 1.52;
+// 8×1000 0.32, 0.51, 0.93, 1.58, 1.64, 1.98, 1.88; 16×1000 0.59, 0.87, 1.48, 2.77, 3.06, 3.19,
+// 3.33; 20×20 0.55, 0.78, 1.24, 2.04, 3.26, 4.79, 3.51; 40×40 0.64, 1.05, 1.78, 3.34, 5.4, 4.4,
+// 4.6; 100×100 1.03, 1.60, 2.96, 5.6, 8.1, 6.9, 7.4; i8 8×1000 0.21, 0.24, 0.37, 0.58, 0.91, 0.70,
+// 1.21; 16×1000 0.44, 0.50, 0.63, 0.80, 1.35, 1.30, 1.73; 20×20 0.44, 0.46, 0.58, 0.80, 1.16, 0.81,
+// 1.31; 40×40 0.41, 0.49, 0.70, 1.07, 1.79, 2.58, 2.29; 100×100 0.66, 0.83, 1.11, 1.79, 2.14, 2.49,
+// 3.43. Many rows along k: bf16 1000×2 1.17, 1.85, 3.02, 2.96, 2.79, 1.08, 0.89; 1000×4 1.16, 1.64,
+// 2.95, 8.75, 4.94, 2.04, 1.64; 200×3 0.87, 1.37, 2.31, 5.0, 2.96, 1.38, 1.37; 1000×6 1.15, 1.66,
+// 2.88, 7.5, 10.3, 3.23, 2.76; 60×6 0.50, 0.69, 1.18, 2.12, 3.49, 2.31, 1.79; 100×12 0.61, 0.94,
+// 1.55, 3.01, 4.54, 4.00, 5.2; i8 1000×2 0.81, 0.86, 1.24, 1.94, 5.6, 3.35, 1.34, with B's columns
+// along k, too, 0.48 at last; 200×8 0.59, 0.64, 0.91, 1.44, 3.02, 2.68, 1.83; 100×12 0.45, 0.49,
+// 0.62, 1.04, 1.90, 2.31, 2.33. With a column-major A bf16 1000×8 with k of 16, 24, 200 0.86, 1.23,
+// 1.60, i8 with 48, 64 0.92, 1.20.
 //
 // f16, whose parts take four products and twice the packing, likewise: 12×1000×1000 1.03,
 // 16×1000×1000 1.28, 16×4096×4096 1.44, 1000×12×1000 1.54, 10×1000×500 0.62, 14×300×300 0.79,
@@ -239,10 +241,28 @@ struct LeastOfTileRegisters {
   std::int64_t narrow_depth;
   std::int64_t depth;
   std::int64_t broad_depth;
+  std::int64_t depth_of_many_rows;  // read where they lie
 };
-constexpr LeastOfTileRegisters kLeastOfBytes = {8, 256, 1.0 / 6, 1, 64, 40, 24};
-constexpr LeastOfTileRegisters kLeastOfPairs = {6, 256, 1.0 / 6, 1, 32, 12, 8};
-constexpr LeastOfTileRegisters kLeastOfParts = {12, 1024, 1.5, 4, 500, 64, 20};
+constexpr LeastOfTileRegisters kLeastOfBytes = {8, 256, 1.0 / 6, 1, 64, 32, 16, 24};
+constexpr LeastOfTileRegisters kLeastOfPairs = {5, 256, 1.0 / 6, 1, 24, 12, 6, 8};
+constexpr LeastOfTileRegisters kLeastOfParts = {12, 1024, 1.5, 4, 500, 64, 20, 500};
+
+// Whether many rows that lie along k are multiplied by few columns, where they lie. Dot products of
+// a longer k are as fast with fewer of those.
+bool has_many_rows_in_place(const KernelEntry& kernel, const PlanRequest& request) {
+  constexpr std::int64_t kManyRows = 64;
+  constexpr std::int64_t kLeastColumns = 2;
+  constexpr std::int64_t kColumnsOfAnyDepth = 5;
+  constexpr std::int64_t kDepthBytesOfFewer = 320;
+  const FacedProduct faced =
+      face(request.problem, largest_sides(request), register_tile(kernel.tile));
+  const GemmShape& shape = faced.shape;
+  const bool copies_for_dots = size_of(kernel.b) == 1 && !faced.b_lies_along_k;
+  const bool is_worth_it = shape.n >= kColumnsOfAnyDepth ||
+                           shape.k * size_of(kernel.a) <= kDepthBytesOfFewer || copies_for_dots;
+  return kernel.products == 1 && faced.a_lies_along_k && shape.m >= kManyRows &&
+         shape.n >= kLeastColumns && is_worth_it;
+}
 
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
@@ -254,7 +274,8 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
                                                                : kLeastOfPairs;
   const std::int64_t rows = splits ? mean_rows(request) : sides.m;
   const std::int64_t smaller = std::min(rows, sides.n);
-  if (smaller < least.side) {
+  const bool has_many_rows = has_many_rows_in_place(kernel, request);
+  if (smaller < least.side && !has_many_rows) {
     return "packs B, which pays for " + std::to_string(least.side) + " rows or more";
   }
   const double sums = bytes_of(sides.m, sides.n, accumulator_of(request.problem.types));
@@ -266,9 +287,10 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   const bool lies_across = request.problem.c.major == Major::column;
   const bool is_narrow =
       splits ? (lies_across ? sides.n : rows) < kFewRowsOfParts : smaller < kNarrowSide;
-  const std::int64_t depth = is_narrow              ? least.narrow_depth
-                             : smaller < kBroadSide ? least.depth
-                                                    : least.broad_depth;
+  std::int64_t depth = is_narrow              ? least.narrow_depth
+                       : smaller < kBroadSide ? least.depth
+                                              : least.broad_depth;
+  if (has_many_rows) depth = std::min(depth, least.depth_of_many_rows);
   if (sides.k < depth) return "pays for " + std::to_string(depth) + " of k or more";
   return {};
 }
