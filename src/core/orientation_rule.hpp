@@ -185,14 +185,21 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
 // 16×4096×4096 2.0, 64×4096×4096 2.2, 8×11008×4096 2.5, 16×1000×1000 2.0, 64×1000×1000 1.4,
 // 16×512×512 2.6, 12×3000×100 1.5, 64×300×600 1.2, 50×100×500 1.0, 24×24×3000 0.95, i8 2.0, 2.0,
 // 2.0, 1.9, 1.9, 1.1, 2.3, 1.05, 1.05, 1.0, 1.0, f16 16×4096×4096 1.1, 32×1000×1000 1.15; with
-// less of k 20×700×90 0.96, i8 0.60, of a smaller B i8 30×60×300 0.67, 8×64×100 0.73.
+// less of k 20×700×90 0.96, i8 0.60, of a smaller B i8 30×60×300 0.67, 8×64×100 0.73. More rows
+// beside long columns, one thread and two: bf16 96×4096×4096 1.6, 1.35, 128×4096×4096 1.5, 1.5,
+// 192×4096×4096 1.3, 1.3, 128×2000×2000 1.4, 1.4, i8 1.5, 1.4, 1.2 on one.
 inline bool has_long_columns(const StoredProduct& product) {
   constexpr std::int64_t kMostRows = 64;
+  constexpr std::int64_t kMostRowsBesideLong = 192;
+  constexpr std::int64_t kLongRowBytes = 3072;
+  constexpr std::int64_t kManyBytes = 4 << 20;
   constexpr std::int64_t kDepthForEachRow = 8;
   constexpr std::int64_t kLeastRowBytes = 64;
   constexpr std::int64_t kLeastBytes = 20 << 10;  // of B
   const std::int64_t row_bytes = product.depth * product.element_bytes;
-  return product.cols_lie_along_k && product.rows <= kMostRows && row_bytes >= kLeastRowBytes &&
+  const bool are_long = row_bytes >= kLongRowBytes && product.cols >= kManyBytes / row_bytes;
+  const std::int64_t most = are_long ? kMostRowsBesideLong : kMostRows;
+  return product.cols_lie_along_k && product.rows <= most && row_bytes >= kLeastRowBytes &&
          product.depth >= kDepthForEachRow * product.rows &&
          product.cols >= (kLeastBytes + row_bytes - 1) / row_bytes;
 }

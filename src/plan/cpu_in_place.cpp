@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/tile_registers_rule.hpp"
 #include "core/work.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
@@ -172,6 +173,7 @@ bool CpuVariants::walks_narrow_wide_tiles() const {
 }
 
 std::int64_t CpuVariants::widest_block() const {
+  if (columns_read_once() > 0) return kColumnsTogether;
   if (has_tile_registers(kernel)) {
     return most_columns_beside_tile_registers(kernel, product.shape, request.machine,
                                               most_workers());

@@ -63,18 +63,38 @@ int CpuVariants::most_workers() const {
 int CpuVariants::packed_block_k(std::int64_t splits) const {
   const GemmShape& shape = product.shape;
   const std::int64_t row_bytes =
-      takes_all_of_k(splits) ? shape.k * kernel.packed_size
-                             : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
+      columns_read_once() > 0 ? shape.k * kernel.packed_size
+                              : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
   return choose_block_k(shape.k, kernel, splits, row_bytes);
 }
 
-// Tile registers that read each row of A once, beside a B that stays in the second-level cache.
-bool CpuVariants::takes_all_of_k(std::int64_t splits) const {
+// How many columns of a tile have their sums in registers over all of k, beside a B that stays in
+// the second-level cache, so that tile registers read each row of A once for them; 0 where blocks
+// of k are better. More columns take several such tiles, for which long rows of A come again from
+// beyond that cache; more than two workers wait for it there. Granite Rapids, 2026-11, the time by
+// blocks of k over the time so, one thread and two: bf16 4096×96×4096 1.40, 1.25, 4096×128×4096
+// 1.43, 1.42, 4096×192×4096 1.15, 1.19, 11008×128×4096 1.5, 1.4, 1000×128×4096 1.30, 1.38, i8 on
+// one 1.26, 1.28, 1.12, 1.35, 1.18; but 4096×256×4096 1.04, with shorter rows 2000×200×2000 0.87,
+// 0.82, 4096×128×1000 1.02, 0.85, i8 0.69, 0.99. Emerald Rapids, busy, with one thread, four
+// and sixteen, geometric means of eleven: bf16 1.07, 0.90, 0.95, with B
+// transposed 1.10, 1.01, 1.05.
+std::int64_t CpuVariants::columns_read_once() const {
+  constexpr std::int64_t kMostColumns = 192;
+  constexpr std::int64_t kLongRowBytes = 3072;
+  constexpr int kFewWorkers = 2;
   const GemmShape& shape = product.shape;
-  const double b_bytes = bytes_of(shape.k, shape.n, kernel.b) / static_cast<double>(splits);
-  return has_tile_registers(kernel) && kernel.products == 1 && product.a_lies_along_k &&
-         reads_rows_once(shape.m / most_workers(), shape.n, shape.k * size_of(kernel.a)) &&
-         2 * b_bytes <= static_cast<double>(request.machine.scratchpad_bytes);
+  const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
+  if (!has_tile_registers(kernel) || kernel.products > 1 || !product.a_lies_along_k) return 0;
+  const std::int64_t cols = std::min(shape.n, kColumnsTogether);
+  const std::int64_t row_bytes = shape.k * size_of(kernel.a);
+  const bool is_one_tile = cols == shape.n;
+  const bool comes_again = most_workers() <= kFewWorkers && shape.n <= kMostColumns &&
+                           row_bytes >= kLongRowBytes &&
+                           bytes_of(shape.m, shape.k, kernel.a) >= 2 * l2;
+  const bool stays = 2 * bytes_of(shape.k, cols, kernel.b) <= l2;
+  const bool suits = stays && (is_one_tile || comes_again) &&
+                     reads_rows_once(shape.m / most_workers(), cols, row_bytes);
+  return suits ? cols : 0;
 }
 
 bool CpuVariants::may_pass_here() const {

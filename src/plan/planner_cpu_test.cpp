@@ -164,11 +164,14 @@ TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
   const Machine machine = machine_by_name("sapphire-rapids");
   PlanOptions alone;
   alone.workers = 1;
-  const auto depth_of = [&](const GemmShape& shape, ElementType type, Major a, Major b) {
+  const auto tile_of = [&](const GemmShape& shape, ElementType type, Major a, Major b) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.a.major = a;
     problem.b.major = b;
-    return make_plan(problem, machine, alone).tile.block_k;
+    return make_plan(problem, machine, alone).tile;
+  };
+  const auto depth_of = [&](const GemmShape& shape, ElementType type, Major a, Major b) {
+    return tile_of(shape, type, a, b).block_k;
   };
   for (const ElementType type : {ElementType::bf16, ElementType::i8}) {
     EXPECT_EQ(depth_of({4096, 16, 4096}, type, Major::row, Major::row), 4096);
@@ -176,10 +179,16 @@ TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
     EXPECT_EQ(depth_of({16, 4096, 4096}, type, Major::row, Major::column), 4096);
     EXPECT_LT(depth_of({16, 4096, 4096}, type, Major::row, Major::row), 4096);
     EXPECT_LT(depth_of({4096, 16, 4096}, type, Major::column, Major::row), 4096);
-    EXPECT_LT(depth_of({4096, 65, 4096}, type, Major::row, Major::row), 4096);
+    EXPECT_LT(depth_of({4096, 200, 4096}, type, Major::row, Major::row), 4096);
     EXPECT_LT(depth_of({200, 16, 4096}, type, Major::row, Major::row), 4096);
     EXPECT_LT(depth_of({4096, 64, 40960}, type, Major::row, Major::row), 40960);  // beyond L2
   }
+  // More columns take several tiles.
+  const TileConfig tile = tile_of({4096, 128, 4096}, ElementType::bf16, Major::row, Major::row);
+  EXPECT_EQ(tile.block_n, 64);
+  EXPECT_EQ(tile.block_k, 4096);
+  EXPECT_EQ(tile_of({128, 4096, 4096}, ElementType::bf16, Major::row, Major::column).block_m, 64);
+  EXPECT_GT(tile_of({4096, 128, 1000}, ElementType::bf16, Major::row, Major::row).block_n, 64);
   EXPECT_LT(depth_of({4096, 16, 4096}, ElementType::f16, Major::row, Major::row), 4096);
 }
 
