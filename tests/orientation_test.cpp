@@ -38,12 +38,14 @@ void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int maj
   operands.b =
       view_of<ConstMatrixView>(memory[1], shape.k, shape.n, is_column_major(1), padding, kernel.b);
   operands.c = view_of<MatrixView>(memory[2], shape.m, shape.n, is_column_major(2), padding, sums);
-  const Problem problem = describe({&operands, 1}, 1, 0, {});
   const cpu::KernelCode& code = *cpu::find_code(kernel.name);
-  EXPECT_EQ(is_turned(problem, shape, register_tile(kernel.tile)),
-            cpu::is_better_turned(operands, code))
-      << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors " << majors
-      << ", padding " << padding;
+  for (const double beta : {0, 1}) {
+    const Problem problem = describe({&operands, 1}, 1, beta, {});
+    EXPECT_EQ(is_turned(problem, shape, register_tile(kernel.tile)),
+              cpu::is_better_turned(operands, problem, code))
+        << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors "
+        << majors << ", padding " << padding << ", beta " << beta;
+  }
 }
 
 TEST(Orientation, IsTheSameForThePlannerAndTheBackend) {

@@ -117,19 +117,27 @@ TEST(Semantics, ACallersWorkspaceIsEnoughAtTheSizeThatWasAsked) {
 }
 
 // One row of A, and what it gives as the first row of a taller product, bit for bit.
-void expect_batch_invariance(const GemmTypes& types, std::int64_t n, std::int64_t k) {
+struct Scales {
+  double alpha = 1;
+  double beta = 0;
+};
+
+void expect_batch_invariance(const GemmTypes& types, std::int64_t n, std::int64_t k,
+                             const test::Placement& place_b = {}, const Scales& scales = {}) {
   std::mt19937_64 random(3);
-  const GuardedMatrix b(types.b, k, n, Fill::normal, random);
+  const GuardedMatrix b(types.b, k, n, Fill::normal, random, place_b);
   const GuardedMatrix a(types.a, 130, k, Fill::normal, random);
   std::vector<std::byte> first_row;
   for (std::int64_t m = 1; m <= 130; ++m) {
-    GuardedMatrix c(types.c, m, n, Fill::poison, random);
+    std::mt19937_64 same(5);
+    GuardedMatrix c(types.c, m, n, scales.beta != 0 ? Fill::normal : Fill::poison, same);
     ConstMatrixView top = a.view();
     top.rows = m;
     const Operands operands{top, b.view(), c.view()};
     PlanOptions options;
     options.batch_invariant = true;
-    run(make_plan(describe({&operands, 1}, 1, 0, {}), host_machine(), options), {&operands, 1});
+    const Problem problem = describe({&operands, 1}, scales.alpha, scales.beta, {});
+    run(make_plan(problem, host_machine(), options), {&operands, 1});
     const auto* row = static_cast<const std::byte*>(c.view().data);
     const std::vector<std::byte> bits(row, row + n * size_of(types.c));
     if (first_row.empty()) first_row = bits;
@@ -145,6 +153,16 @@ TEST(BatchInvariant, FirstRowKeepsItsBitsForF64) {
 }
 TEST(BatchInvariant, FirstRowKeepsItsBitsForBf16) {
   expect_batch_invariance({ElementType::bf16, ElementType::bf16, ElementType::bf16}, 130, 1000);
+}
+// Weights along k, beside which few rows may be computed turned round.
+TEST(BatchInvariant, FirstRowKeepsItsBitsBesideColumnMajorWeights) {
+  const GemmTypes types{ElementType::bf16, ElementType::bf16, ElementType::f32};
+  const test::Placement along_k{.column_major = true};
+  expect_batch_invariance(types, 60, 900, along_k);
+  expect_batch_invariance(types, 60, 900, along_k, {.alpha = 0.7});
+  expect_batch_invariance(types, 60, 900, along_k, {.beta = 1});
+  expect_batch_invariance({ElementType::bf16, ElementType::bf16, ElementType::bf16}, 60, 900,
+                          along_k, {.alpha = 0.7, .beta = 0.3});
 }
 TEST(BatchInvariant, FirstRowKeepsItsBitsOverALongK) {
   expect_batch_invariance(kFloat, 16, 9000);

@@ -146,8 +146,8 @@ inline bool suits_short_way(const FacedSizes& sizes, std::int64_t scratchpad_byt
 }
 
 // No more than so many bytes are packed for it; sums that do not lie in C may take as much again.
-// Tile registers pack all that they read: Granite Rapids, one thread, 2026-11, the time with 64 KB
-// over the time with 128, f16 70³ 1.13, 96³ 1.08, 128³ 1.06, A transposed 1.09, 1.13, 1.10, bf16
+// Tile registers pack most of what they read: Granite Rapids, one thread, 2026-11, the time with 64
+// KB over the time with 128, f16 70³ 1.13, 96³ 1.08, 128³ 1.06, A transposed 1.09, 1.13, 1.10, bf16
 // 100×100×200 1.09 and 1.14.
 inline std::int64_t short_way_bytes(const RegisterTile& tile, std::int64_t scratchpad_bytes) {
   constexpr std::int64_t kLeast = 64 << 10;

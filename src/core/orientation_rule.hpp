@@ -17,10 +17,13 @@ struct StoredProduct {
   int element_bytes = 0;
   bool rows_lie_along_k = false;
   bool cols_lie_along_k = false;
+  // Whether it has the same bits either way: sums are not scaled, or not collected in C. Rows whose
+  // bits must not depend on how many there are may be turned round then, or not.
+  bool is_alike_turned = false;
 
   // Operands' elements are of one size.
   StoredProduct transposed() const {
-    return {cols, rows, depth, element_bytes, cols_lie_along_k, rows_lie_along_k};
+    return {cols, rows, depth, element_bytes, cols_lie_along_k, rows_lie_along_k, is_alike_turned};
   }
 };
 
@@ -69,7 +72,7 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
   const std::int64_t size = product.element_bytes;
   const std::int64_t one_vector = row_bytes(product, tile) / 2 / size;
   if (product.cols == 1) return product.rows_lie_along_k ? one_vector : 0;
-  if (has_tile_registers(tile) && !product.rows_lie_along_k) return 2;  // 1 lies either way
+  if (has_tile_registers(tile)) return 2;  // 1 lies either way
   const std::int64_t step = elements_of_step(product);
   if (!is_wide(product, tile)) {
     return product.rows_lie_along_k ? kDepthOfNarrowDots : kStepsOfNarrow * step;
@@ -170,7 +173,7 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
   constexpr std::int64_t kLeastRows = 17;
   constexpr std::int64_t kStepsForEach = 20;
   constexpr std::int64_t kStepsLess = 110;
-  if (!product.rows_lie_along_k || has_tile_registers(tile)) return false;
+  if (!product.rows_lie_along_k) return false;
   if (!is_wide(product, tile)) return makes_narrow_dots_down(product, tile);
   const bool may_copy = product.cols_lie_along_k || is_worth_copying_for_dots(product, tile);
   return may_copy && product.cols <= kMostColumns && product.rows >= kLeastRows &&
@@ -178,6 +181,11 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
              std::max(least_depth_down(product, tile),
                       (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));
 }
+
+// Long rows of A come again from beyond L2 for up to so many columns beside them, in several tiles
+// (plan/cpu_variants.cpp).
+constexpr std::int64_t kColumnsBesideLongRows = 192;
+constexpr std::int64_t kBytesOfLongRows = 3072;
 
 // Whether tile registers, which read rows of A along k where they lie, had better take B's columns
 // for those: packing B transposes it, which takes longer than turning so few rows of sums back.
@@ -190,22 +198,21 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
 // 192×4096×4096 1.3, 1.3, 128×2000×2000 1.4, 1.4, i8 1.5, 1.4, 1.2 on one.
 inline bool has_long_columns(const StoredProduct& product) {
   constexpr std::int64_t kMostRows = 64;
-  constexpr std::int64_t kMostRowsBesideLong = 192;
-  constexpr std::int64_t kLongRowBytes = 3072;
   constexpr std::int64_t kManyBytes = 4 << 20;
   constexpr std::int64_t kDepthForEachRow = 8;
   constexpr std::int64_t kLeastRowBytes = 64;
   constexpr std::int64_t kLeastBytes = 20 << 10;  // of B
   const std::int64_t row_bytes = product.depth * product.element_bytes;
-  const bool are_long = row_bytes >= kLongRowBytes && product.cols >= kManyBytes / row_bytes;
-  const std::int64_t most = are_long ? kMostRowsBesideLong : kMostRows;
-  return product.cols_lie_along_k && product.rows <= most && row_bytes >= kLeastRowBytes &&
-         product.depth >= kDepthForEachRow * product.rows &&
+  const bool are_long = row_bytes >= kBytesOfLongRows && product.cols >= kManyBytes / row_bytes;
+  const std::int64_t most = are_long ? kColumnsBesideLongRows : kMostRows;
+  return product.is_alike_turned && product.cols_lie_along_k && product.rows <= most &&
+         row_bytes >= kLeastRowBytes && product.depth >= kDepthForEachRow * product.rows &&
          product.cols >= (kLeastBytes + row_bytes - 1) / row_bytes;
 }
 
 // Whether vectors run down C's rows, though its columns are what is dense: where it has few of
-// these, and more of those.
+// these, and more of those. Of tile registers, whether C's columns are their rows: where B's
+// columns are long, or A's rows lie across k.
 inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& tile) {
   if (product.rows <= product.cols) return has_tile_registers(tile) && has_long_columns(product);
   if (has_tile_registers(tile) && product.rows_lie_along_k) return false;

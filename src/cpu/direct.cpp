@@ -152,7 +152,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   }
   if (operands.a.cols == 0) return std::nullopt;
 
-  const Product product = product_of(operands, tile, plan.problem.epilogue, code);
+  const Product product = product_of(operands, tile, plan.problem, code);
   const FacedSizes sizes = faced_sizes(product);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
   if (!suits_short_way(sizes, l2)) return std::nullopt;

@@ -77,8 +77,8 @@ class FlatRegisters {
   static constexpr std::int64_t kPitchB = kBlock * 4;
 
   template <int Full, bool Last>
-  static void multiply_as(const Strip& a, FlatColumns b, std::int64_t chunks, const SumPlace& from,
-                          const SumPlace& to) {
+  static void multiply_as(const Strip& a, const FlatColumns& b, std::int64_t chunks,
+                          const SumPlace& from, const SumPlace& to) {
     const auto at = [](const SumPlace& place, int left) { return place.part(0, left); };
     if (from.at != nullptr) {
       if constexpr (Full > 0) _tile_loadd(0, at(from, 0), from.pitch);
@@ -92,27 +92,28 @@ class FlatRegisters {
       if constexpr (Last) _tile_zero(3);
     }
     Strip rows = a;
+    std::int64_t along_k = 0;
     for (std::int64_t chunk = 1; chunk <= chunks; ++chunk) {
       if (chunk == chunks && a.end != nullptr) rows = {a.end, kRowBytes, 0};
       _tile_loadd(4, rows.data, rows.pitch);
       if constexpr (Full > 0) {
-        _tile_loadd(5, b.of[0], kPitchB);
+        _tile_loadd(5, b.of[0] + along_k, kPitchB);
         Multiply::flat_first();
       }
       if constexpr (Full > 1) {
-        _tile_loadd(6, b.of[1], kPitchB);
+        _tile_loadd(6, b.of[1] + along_k, kPitchB);
         Multiply::flat_second();
       }
       if constexpr (Full > 2) {
-        _tile_loadd(5, b.of[2], kPitchB);
+        _tile_loadd(5, b.of[2] + along_k, kPitchB);
         Multiply::flat_third();
       }
       if constexpr (Last) {
-        _tile_loadd(7, b.of[Full], kPitchB);
+        _tile_loadd(7, b.of[Full] + along_k, kPitchB);
         Multiply::flat_last();
       }
       rows.data += rows.step;
-      for (const unsigned char*& columns : b.of) columns += kChunkBytesB;
+      along_k += kChunkBytesB;
     }
     if constexpr (Full > 0) _tile_stored(0, at(to, 0), to.pitch);
     if constexpr (Full > 1) _tile_stored(1, at(to, 1), to.pitch);

@@ -187,7 +187,7 @@ struct KernelCode {
   bool reads_in_place = false;
   // A's rows along k are read in place or copied where they are whole groups (depth_step) and B is
   // packed, or needs no grouping; and whether they may end in a part of a group, behind a whole
-  // one.
+  // one (those of tile registers: rows_of_a.cpp).
   bool keeps_rows = false;
   bool ends_rows = false;
   bool packing_copies_rows = false;  // so that they are not copied otherwise

@@ -324,8 +324,8 @@ TEST_P(Kernels, AlongRowsOfALargeC) {
                             place_a, {.padding = way}, place_c);
             const Operands operands = product.operands();
             const cpu::Launch launch{plan, code, {}, {}};
-            const cpu::Blocking blocking = cpu::blocking_of(
-                launch, cpu::product_of(operands, plan.tile, plan.problem.epilogue, code));
+            const cpu::Blocking blocking =
+                cpu::blocking_of(launch, cpu::product_of(operands, plan.tile, plan.problem, code));
             EXPECT_EQ(blocking.rows_ahead > 0 && blocking.sums_are_far, in_place);
             EXPECT_EQ(run_and_check(plan, product, 2), "")
                 << m << "×" << n << "×" << k << ", way " << way;
@@ -358,8 +358,8 @@ TEST_P(Kernels, DealtColumnsStayWithTheirWorkers) {
         Product product(plan.problem.types, {m, n, kDepth}, 0, Fill::normal, 77);
         const Operands operands = product.operands();
         const cpu::Launch launch{plan, code, {}, {}};
-        const cpu::Blocking blocking = cpu::blocking_of(
-            launch, cpu::product_of(operands, plan.tile, plan.problem.epilogue, code));
+        const cpu::Blocking blocking =
+            cpu::blocking_of(launch, cpu::product_of(operands, plan.tile, plan.problem, code));
         EXPECT_EQ(blocking.rows_ahead > 0, in_place) << m << "×" << n;
         EXPECT_EQ(run_and_check(plan, product, 2), "") << m << "×" << n;
         return product.c.bytes();
@@ -397,10 +397,9 @@ TEST_P(Kernels, PackedInPassing) {
         Product product(plan.problem.types, {2 * m + 1, n, k}, plan.problem.beta, Fill::normal,
                         seed, place_a, {.padding = is_odd ? 5 : 0});
         const cpu::Launch launch{plan, code, {}, {}};
-        const Epilogue& epilogue = plan.problem.epilogue;
-        EXPECT_TRUE(
-            cpu::blocking_of(launch, cpu::product_of(product.operands(), plan.tile, epilogue, code))
-                .passes);
+        EXPECT_TRUE(cpu::blocking_of(
+                        launch, cpu::product_of(product.operands(), plan.tile, plan.problem, code))
+                        .passes);
         ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
         plan.tile.a_in_place = false;
         plan.tile.b_in_place = false;

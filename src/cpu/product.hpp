@@ -75,26 +75,31 @@ struct Product {
 
 // A result's column per lane is wanted: of a row-major C its rows, of a column-major one its
 // columns; and of a narrow C mostly its long side (core/orientation_rule.hpp).
-inline bool is_better_turned(const Operands& operands, const KernelCode& code) {
+inline bool is_better_turned(const Operands& operands, const Problem& problem,
+                             const KernelCode& code) {
   const MatrixView& c = operands.c;
   const ConstMatrixView& a = operands.a;
   const ConstMatrixView& b = operands.b;
   const bool by_columns = c.col_stride != 1 && c.row_stride == 1;
-  const StoredProduct by_rows{c.rows,
-                              c.cols,
-                              a.cols,
-                              size_of(a.type),
-                              a.col_stride == 1 || a.rows == 1,
-                              b.row_stride == 1 || b.cols == 1};
+  const StoredProduct by_rows{
+      c.rows,
+      c.cols,
+      a.cols,
+      size_of(a.type),
+      a.col_stride == 1 || a.rows == 1,
+      b.row_stride == 1 || b.cols == 1,
+      (problem.alpha == 1 && problem.beta == 0) || c.type != code.accumulator};
   return tessera::is_better_turned(by_rows, by_columns, {code.mr, code.nr});
 }
 
-inline Product product_of(const Operands& operands, const TileConfig& tile,
-                          const Epilogue& epilogue, const KernelCode& code) {
+// `problem`: of what is done with the sums; sizes and types are the operands'.
+inline Product product_of(const Operands& operands, const TileConfig& tile, const Problem& problem,
+                          const KernelCode& code) {
+  const Epilogue& epilogue = problem.epilogue;
   Product product;
   // A packed B stays B.
   product.packed_b = operands.packed_b;
-  product.turned = product.packed_b == nullptr && is_better_turned(operands, code);
+  product.turned = product.packed_b == nullptr && is_better_turned(operands, problem, code);
   product.epilogue = epilogue;
   product.bias = operands.bias;
   TileConfig turned_tile = tile;

@@ -85,6 +85,9 @@ int rows_in_place(const Product& product) {
   const KernelCode& code = *product.code;
   if (product.a_in_place) return code.mr;
   if (product.is_dots || !keeps_rows_of_a(product)) return 0;
+  // Beside so few columns each line of A is wanted once, or nearly, and had better not be copied:
+  // Granite Rapids, one thread, 2026-11, the time by copying over the time in place, bf16
+  // 200×16×4096 1.2, 4096×16×4096 with blocks of k 1.4.
   const bool reads_once = code.rows_together > 0 && product.block_cols() <= kColumnsTogether;
   if (reads_once || keeps_apart(product, code.mr)) return code.mr;
   const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;

@@ -7,12 +7,12 @@
 
 namespace tessera::cpu {
 
-// Whether tile registers multiply by flat blocks (flat_blocks.hpp), for which rows of A may end
-// anywhere.
+// Whether k, or columns, are so few that tile registers may go by flat blocks (flat_blocks.hpp),
+// for which rows of A may end anywhere.
 bool goes_flat(const Product& product);
 
-// Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache
-// they are read in place, elsewhere copied.
+// Whether A's rows lie along k and need no transposing: where they keep apart in the nearest cache,
+// or are read once, they are read in place, elsewhere copied.
 bool keeps_rows_of_a(const Product& product);
 
 // Rows of A that register tiles take at a time where they lie; 0 where A is packed or copied.

@@ -84,21 +84,27 @@ void stream_out(const Acc* value, Acc* sum, const Part& part) {
   }
 }
 
-// Up to 16 rows and kBlock columns of sums as rows of `turned`, kTileRows long. Rows in multiples
-// of four; behind the last column some more are read.
+// Up to 16 rows and kBlock columns of sums as rows of `turned`, kTileRows long. Behind the last
+// column up to 15 more are read, as buffers of sums have.
 template <class Acc>
 void turn_sums(const Acc* sum, std::int64_t stride, int rows, int cols, Acc* turned) {
+  constexpr int kTogether = TransposeRows::kRows<std::uint32_t>;
+  const int whole = rows / kTogether * kTogether;
   for (int col = 0; col < cols; col += kTileCols) {
-    for (int row = 0; row < rows; row += TransposeRows::kRows<std::uint32_t>) {
+    for (int row = 0; row < whole; row += kTogether) {
       const Acc* from = sum + row * stride + col;
       auto* to = reinterpret_cast<std::uint32_t*>(turned + col * kTileRows + row);
       TransposeRows::rows_to_columns(reinterpret_cast<const std::uint32_t*>(from), stride * 4, to,
                                      kTileRows, 0);
     }
   }
+  for (int row = whole; row < rows; ++row) {
+    for (int col = 0; col < cols; ++col) turned[col * kTileRows + row] = sum[row * stride + col];
+  }
 }
 
-// The same as `finish_block` where all there is to do is to convert: rows of kTileRows at most.
+// Rows of kTileRows at most, which are converted and no more. As where sums are not turned, -0
+// becomes 0 where they are converted.
 template <class Acc>
 void write_rows(const Finish& finish, const Acc* value, int rows, int cols) {
   auto* c = static_cast<unsigned char*>(finish.c);
@@ -108,7 +114,9 @@ void write_rows(const Finish& finish, const Acc* value, int rows, int cols) {
     if (size_of(finish.c_type) == 4) {
       _mm512_mask_storeu_epi32(c, mask, _mm512_load_si512(value));
     } else {
-      write_as<Acc>(finish.c_type, c, 1, cols, value);
+      Acc plain[kTileRows];
+      for (int i = 0; i < kTileRows; ++i) plain[i] = multiply_add(Acc(1), value[i], Acc(0));
+      write_as<Acc>(finish.c_type, c, 1, cols, plain);
     }
   }
 }
@@ -120,16 +128,16 @@ void write_rows(const Finish& finish, const Acc* value, int rows, int cols) {
 template <class Acc>
 void finish_sums(const Finish& finish, const void* sums, std::int64_t stride, std::int64_t rows,
                  std::int64_t cols) {
-  const std::int64_t together = TransposeRows::kRows<std::uint32_t>;
-  const bool are_columns = finish.row_stride == 1 && finish.col_stride != 1;
-  const std::int64_t whole = are_columns ? rows / together * together : 0;
+  // A single column's sums may lie in C itself, and need no turning.
+  const bool are_columns = finish.row_stride == 1 && finish.col_stride != 1 && cols > 1;
+  if (!are_columns) return finish_block<Acc>(finish, sums, stride, rows, cols);
   const bool just_converts = finish.alpha == 1 && finish.beta == 0 &&
                              finish.bias_axis == BiasAxis::none &&
                              finish.activation == Activation::none;
   const auto* sum = static_cast<const Acc*>(sums);
-  alignas(64) Acc turned[kBlock * kTileRows];
-  for (std::int64_t row = 0; row < whole; row += kTileRows) {
-    const int count = some_of(whole - row, kTileRows);
+  alignas(64) Acc turned[kBlock * kTileRows] = {};
+  for (std::int64_t row = 0; row < rows; row += kTileRows) {
+    const int count = some_of(rows - row, kTileRows);
     for (std::int64_t col = 0; col < cols; col += kBlock) {
       const int width = some_of(cols - col, kBlock);
       turn_sums(sum + row * stride + col, stride, count, width, turned);
@@ -141,8 +149,6 @@ void finish_sums(const Finish& finish, const void* sums, std::int64_t stride, st
       }
     }
   }
-  if (whole == rows) return;
-  finish_block<Acc>(sub_block(finish, whole, 0), sum + whole * stride, stride, rows - whole, cols);
 }
 
 bool are_whole_lines(const void* first, std::int64_t pitch) {

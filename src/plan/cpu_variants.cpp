@@ -79,8 +79,6 @@ int CpuVariants::packed_block_k(std::int64_t splits) const {
 // and sixteen, geometric means of eleven: bf16 1.07, 0.90, 0.95, with B
 // transposed 1.10, 1.01, 1.05.
 std::int64_t CpuVariants::columns_read_once() const {
-  constexpr std::int64_t kMostColumns = 192;
-  constexpr std::int64_t kLongRowBytes = 3072;
   constexpr int kFewWorkers = 2;
   const GemmShape& shape = product.shape;
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
@@ -88,8 +86,8 @@ std::int64_t CpuVariants::columns_read_once() const {
   const std::int64_t cols = std::min(shape.n, kColumnsTogether);
   const std::int64_t row_bytes = shape.k * size_of(kernel.a);
   const bool is_one_tile = cols == shape.n;
-  const bool comes_again = most_workers() <= kFewWorkers && shape.n <= kMostColumns &&
-                           row_bytes >= kLongRowBytes &&
+  const bool comes_again = most_workers() <= kFewWorkers && shape.n <= kColumnsBesideLongRows &&
+                           row_bytes >= kBytesOfLongRows &&
                            bytes_of(shape.m, shape.k, kernel.a) >= 2 * l2;
   const bool stays = 2 * bytes_of(shape.k, cols, kernel.b) <= l2;
   const bool suits = stays && (is_one_tile || comes_again) &&

@@ -282,7 +282,7 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
   if (sums >= least.large_c * l2 && sides.k >= least.depth_of_large_c) return {};
   if (sums < size_of(ElementType::f32) * least.sums) {
-    return "packs both operands, which so small a C does not pay for";
+    return "packs its operands, which so small a C does not pay for";
   }
   const bool lies_across = request.problem.c.major == Major::column;
   const bool is_narrow =
