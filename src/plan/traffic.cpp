@@ -51,10 +51,21 @@ WaveFootprint wave_footprint(const TileGrid& grid, TileOrderChoice order, std::i
   const double band =
       order.order == TileOrder::swizzle ? std::min<double>(order.group_m, grid_m) : 1;
   const double in_band = band * grid_n;
-  if (tiles >= in_band) return {std::min(grid_m, band * std::ceil(tiles / in_band)), grid_n};
-  // A wave that starts at any place of the band runs on into the next one now and then.
+  if (tiles >= in_band) {
+    // Of the last band a few tiles are one column's, a row each.
+    const double bands = std::floor(tiles / in_band);
+    const double left = tiles - bands * in_band;
+    return {std::min(grid_m, band * bands + std::min(band, left)), grid_n};
+  }
+  // A wave that starts at any place of the band runs on into the next one now and then. It has all
+  // rows of both then, or if it is no more than two of their columns, as many as it may have on
+  // average.
+  const double rows = std::min(band, tiles);
   const double crossing = grid_m > band ? (tiles - 1) / in_band : 0;
-  return {std::min(grid_m, std::min(band, tiles) * (1 + crossing)),
+  const double on_a_side = tiles - 1 <= band      ? tiles / 2
+                           : tiles - 1 > 2 * band ? band
+                                                  : band - band * (band - 1) / (2 * (tiles - 1));
+  return {std::min(grid_m, rows + crossing * (2 * on_a_side - rows)),
           std::min(grid_n, std::ceil(tiles / band))};
 }
 

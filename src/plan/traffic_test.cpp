@@ -32,6 +32,14 @@ TEST(Traffic, FootprintAgreesWithTheWorkedExample) {
   EXPECT_EQ(grouped.cols, 3);
 }
 
+// Thirteen tiles of one column: a band of twelve rows, and a row of the next.
+TEST(Traffic, APartOfABandIsNoWholeOne) {
+  const TileGrid grid{23, 1, 1};
+  EXPECT_EQ(count_blocks(grid, {TileOrder::swizzle, 12}, 0, 13).total(), 14);
+  EXPECT_EQ(wave_footprint(grid, {TileOrder::swizzle, 12}, 13).rows, 13);
+  EXPECT_EQ(wave_footprint({23, 2, 1}, {TileOrder::swizzle, 4}, 14).rows, 8);
+}
+
 // Blocks that a wave loads, averaged over all places where it may start.
 double counted(const TileGrid& grid, TileOrderChoice order, std::int64_t wave) {
   double sum = 0;
