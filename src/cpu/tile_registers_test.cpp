@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -127,31 +128,20 @@ TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
         std::vector<unsigned char> b(static_cast<std::size_t>(panels * code.panel_bytes_b(depth)));
         code.pack_a({bytes.data(), rows, depth, pitch, 1}, a.data());
         code.pack_b({columns.data(), cols, depth, 1, cols}, b.data());
-        const auto sums = [&](bool in_place, bool by_strips, double alpha, double beta) {
-          const std::int64_t stride = cols + 5;
-          std::vector<unsigned char> sum(
-              static_cast<std::size_t>(rows * stride * size_of(code.accumulator)), 0x11);
-          cpu::BlockTask task = task_of_panels(code, {rows, cols, depth}, a.data(), b.data());
-          if (in_place) task.a = {bytes.data(), true, pitch, 1, 0};
-          task.sum = sum.data();
-          task.sum_stride = stride;
-          task.sums_are_far = by_strips;
-          code.multiply(task);
-          task.alpha = alpha;
-          task.beta = beta;
-          code.multiply(task);
-          return sum;
-        };
-        const auto by_panels = [&](double alpha, double beta) {
+        // By blocks of so many columns.
+        const auto sums = [&](std::int64_t width, bool in_place, bool by_strips, double alpha,
+                              double beta) {
           const std::int64_t stride = cols + 5;
           const std::int64_t sum_size = size_of(code.accumulator);
           std::vector<unsigned char> sum(static_cast<std::size_t>(rows * stride * sum_size), 0x11);
-          for (std::int64_t col = 0; col < cols; col += code.nr) {
+          for (std::int64_t col = 0; col < cols; col += width) {
             cpu::BlockTask task =
-                task_of_panels(code, {rows, std::min<std::int64_t>(code.nr, cols - col), depth},
-                               a.data(), b.data() + col / code.nr * code.panel_bytes_b(depth));
+                task_of_panels(code, {rows, std::min(width, cols - col), depth}, a.data(),
+                               b.data() + col / code.nr * code.panel_bytes_b(depth));
+            if (in_place) task.a = {bytes.data(), true, pitch, 1, 0};
             task.sum = sum.data() + col * sum_size;
             task.sum_stride = stride;
+            task.sums_are_far = by_strips;
             code.multiply(task);
             task.alpha = alpha;
             task.beta = beta;
@@ -162,10 +152,12 @@ TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
         for (const double beta : {0.0, 1.0, 0.5}) {
           const double alpha = beta == 0.5 ? 2 : 1;
           // Panels one by one are no flat blocks.
-          const auto packed = by_panels(alpha, beta);
-          ASSERT_EQ(sums(false, true, alpha, beta), packed) << rows << "×" << cols << "×" << depth;
-          ASSERT_EQ(sums(true, false, alpha, beta), packed) << rows << "×" << cols << "×" << depth;
-          ASSERT_EQ(sums(true, true, alpha, beta), packed) << rows << "×" << cols << "×" << depth;
+          const auto packed = sums(code.nr, false, false, alpha, beta);
+          for (const auto& [in_place, by_strips] :
+               {std::pair{false, true}, {true, false}, {true, true}}) {
+            ASSERT_EQ(sums(cols, in_place, by_strips, alpha, beta), packed)
+                << rows << "×" << cols << "×" << depth << ", " << in_place << by_strips;
+          }
         }
         const bool reads_once = reads_rows_once(rows, cols, depth * size);
         ++(reads_once ? once : suits_flat_blocks(depth * size, cols) ? flat : others);
