@@ -5,7 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tessera/problem.hpp"
+
 namespace tessera {
+
+// Whether a product has the same bits turned round: sums are not scaled, or are of another type
+// than C, which does not collect them then.
+inline bool is_alike_turned(const Problem& problem, bool may_collect_in_c) {
+  return !may_collect_in_c || (problem.alpha == 1 && problem.beta == 0);
+}
 
 // A product by how C lies: its `cols` are next to each other in memory. `rows_lie_along_k` of the
 // operand whose rows are C's rows (A's, or of a column-major C B's columns), the other's
@@ -17,8 +25,8 @@ struct StoredProduct {
   int element_bytes = 0;
   bool rows_lie_along_k = false;
   bool cols_lie_along_k = false;
-  // Whether it has the same bits either way: sums are not scaled, or not collected in C. Rows whose
-  // bits must not depend on how many there are may be turned round then, or not.
+  // is_alike_turned(): rows whose bits must not depend on how many there are may be turned round,
+  // or not.
   bool is_alike_turned = false;
 
   // Operands' elements are of one size.

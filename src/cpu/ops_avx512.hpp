@@ -80,6 +80,11 @@ struct TransposeRows {
   template <class Word>
   static constexpr int kChunk = 64 / sizeof(Word);
 
+  // A mask of so many lanes, none and all included.
+  static __mmask16 first_of(int count) {
+    return static_cast<__mmask16>(count <= 0 ? 0 : count >= 16 ? 0xffff : (1u << count) - 1);
+  }
+
   // kChunk units of elements that lie one after another and are widened.
   template <class Source>
   static void widen(const Source* from, std::uint32_t* to) {
@@ -217,11 +222,6 @@ struct TransposeRows {
       return quads_of_rows(side_by_side(half_row(rows, 0), half_row(rows, 2 * row_bytes)),
                            side_by_side(half_row(rows, row_bytes), half_row(rows, 3 * row_bytes)));
     }
-  }
-
-  // A mask of so many lanes, none and all included.
-  static __mmask16 first_of(int count) {
-    return static_cast<__mmask16>(count <= 0 ? 0 : count >= 16 ? 0xffff : (1u << count) - 1);
   }
 
   // 16 bytes of each of four rows. Merged while they are loaded, they need no shuffle.

@@ -7,6 +7,7 @@
 
 #include "core/block_spec.hpp"
 #include "core/orientation_rule.hpp"
+#include "core/turned_axis.hpp"
 #include "cpu/kernel.hpp"
 #include "schedule/work_item.hpp"
 #include "tessera/packed.hpp"
@@ -81,26 +82,25 @@ inline bool is_better_turned(const Operands& operands, const Problem& problem,
   const ConstMatrixView& a = operands.a;
   const ConstMatrixView& b = operands.b;
   const bool by_columns = c.col_stride != 1 && c.row_stride == 1;
-  const StoredProduct by_rows{
-      c.rows,
-      c.cols,
-      a.cols,
-      size_of(a.type),
-      a.col_stride == 1 || a.rows == 1,
-      b.row_stride == 1 || b.cols == 1,
-      (problem.alpha == 1 && problem.beta == 0) || c.type != code.accumulator};
+  const StoredProduct by_rows{c.rows,
+                              c.cols,
+                              a.cols,
+                              size_of(a.type),
+                              a.col_stride == 1 || a.rows == 1,
+                              b.row_stride == 1 || b.cols == 1,
+                              is_alike_turned(problem, c.type == code.accumulator)};
   return tessera::is_better_turned(by_rows, by_columns, {code.mr, code.nr});
 }
 
 // `problem`: of what is done with the sums; sizes and types are the operands'.
 inline Product product_of(const Operands& operands, const TileConfig& tile, const Problem& problem,
                           const KernelCode& code) {
-  const Epilogue& epilogue = problem.epilogue;
   Product product;
   // A packed B stays B.
   product.packed_b = operands.packed_b;
   product.turned = product.packed_b == nullptr && is_better_turned(operands, problem, code);
-  product.epilogue = epilogue;
+  product.epilogue = problem.epilogue;
+  product.epilogue.bias = turned(problem.epilogue.bias, product.turned);
   product.bias = operands.bias;
   TileConfig turned_tile = tile;
   if (product.turned) {
@@ -110,8 +110,6 @@ inline Product product_of(const Operands& operands, const TileConfig& tile, cons
     product.c = operands.c.transposed();
     std::swap(turned_tile.block_m, turned_tile.block_n);
     std::swap(turned_tile.a_in_place, turned_tile.b_in_place);
-    if (epilogue.bias == BiasAxis::row) product.epilogue.bias = BiasAxis::column;
-    if (epilogue.bias == BiasAxis::column) product.epilogue.bias = BiasAxis::row;
   } else {
     product.code = &code;
     product.a = operands.a;

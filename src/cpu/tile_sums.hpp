@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "core/turned_axis.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/ops_avx512.hpp"
@@ -22,10 +23,7 @@ struct Part {
   int rows = 0;
   int cols = 0;
 
-  __mmask16 mask(int half) const {
-    const int left = some_of(cols - half * kTileCols, kTileCols);
-    return static_cast<__mmask16>((1U << static_cast<unsigned>(left)) - 1);
-  }
+  __mmask16 mask(int half) const { return TransposeRows::first_of(cols - half * kTileCols); }
 };
 
 template <class Acc>
@@ -67,9 +65,7 @@ Finish turned_round(Finish finish) {
   const std::int64_t row_stride = finish.row_stride;
   finish.row_stride = finish.col_stride;
   finish.col_stride = row_stride;
-  if (finish.bias_axis != BiasAxis::none) {
-    finish.bias_axis = finish.bias_axis == BiasAxis::row ? BiasAxis::column : BiasAxis::row;
-  }
+  finish.bias_axis = turned(finish.bias_axis, true);
   return finish;
 }
 
@@ -84,22 +80,22 @@ void stream_out(const Acc* value, Acc* sum, const Part& part) {
   }
 }
 
-// Up to 16 rows and kBlock columns of sums as rows of `turned`, kTileRows long. Behind the last
+// Up to 16 rows and kBlock columns of sums as rows of `to`, kTileRows long. Behind the last
 // column up to 15 more are read, as buffers of sums have.
 template <class Acc>
-void turn_sums(const Acc* sum, std::int64_t stride, int rows, int cols, Acc* turned) {
+void turn_sums(const Acc* sum, std::int64_t stride, int rows, int cols, Acc* to) {
   constexpr int kTogether = TransposeRows::kRows<std::uint32_t>;
   const int whole = rows / kTogether * kTogether;
   for (int col = 0; col < cols; col += kTileCols) {
     for (int row = 0; row < whole; row += kTogether) {
       const Acc* from = sum + row * stride + col;
-      auto* to = reinterpret_cast<std::uint32_t*>(turned + col * kTileRows + row);
-      TransposeRows::rows_to_columns(reinterpret_cast<const std::uint32_t*>(from), stride * 4, to,
+      TransposeRows::rows_to_columns(reinterpret_cast<const std::uint32_t*>(from), stride * 4,
+                                     reinterpret_cast<std::uint32_t*>(to + col * kTileRows + row),
                                      kTileRows, 0);
     }
   }
   for (int row = whole; row < rows; ++row) {
-    for (int col = 0; col < cols; ++col) turned[col * kTileRows + row] = sum[row * stride + col];
+    for (int col = 0; col < cols; ++col) to[col * kTileRows + row] = sum[row * stride + col];
   }
 }
 
@@ -109,13 +105,13 @@ template <class Acc>
 void write_rows(const Finish& finish, const Acc* value, int rows, int cols) {
   auto* c = static_cast<unsigned char*>(finish.c);
   const std::int64_t pitch = finish.row_stride * size_of(finish.c_type);
-  const auto mask = static_cast<__mmask16>((1U << static_cast<unsigned>(cols)) - 1);
+  const __mmask16 mask = TransposeRows::first_of(cols);
   for (int row = 0; row < rows; ++row, c += pitch, value += kTileRows) {
     if (size_of(finish.c_type) == 4) {
-      _mm512_mask_storeu_epi32(c, mask, _mm512_load_si512(value));
+      _mm512_mask_storeu_epi32(c, mask, _mm512_maskz_loadu_epi32(mask, value));
     } else {
       Acc plain[kTileRows];
-      for (int i = 0; i < kTileRows; ++i) plain[i] = multiply_add(Acc(1), value[i], Acc(0));
+      for (int i = 0; i < cols; ++i) plain[i] = multiply_add(Acc(1), value[i], Acc(0));
       write_as<Acc>(finish.c_type, c, 1, cols, plain);
     }
   }
@@ -135,17 +131,17 @@ void finish_sums(const Finish& finish, const void* sums, std::int64_t stride, st
                              finish.bias_axis == BiasAxis::none &&
                              finish.activation == Activation::none;
   const auto* sum = static_cast<const Acc*>(sums);
-  alignas(64) Acc turned[kBlock * kTileRows] = {};
+  alignas(64) Acc turned_sums[kBlock * kTileRows];
   for (std::int64_t row = 0; row < rows; row += kTileRows) {
     const int count = some_of(rows - row, kTileRows);
     for (std::int64_t col = 0; col < cols; col += kBlock) {
       const int width = some_of(cols - col, kBlock);
-      turn_sums(sum + row * stride + col, stride, count, width, turned);
+      turn_sums(sum + row * stride + col, stride, count, width, turned_sums);
       const Finish part = turned_round(sub_block(finish, row, col));
       if (just_converts) {
-        write_rows(part, turned, width, count);
+        write_rows(part, turned_sums, width, count);
       } else {
-        finish_block<Acc>(part, turned, kTileRows, width, count);
+        finish_block<Acc>(part, turned_sums, kTileRows, width, count);
       }
     }
   }

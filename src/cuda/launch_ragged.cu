@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/sm90_tiles.hpp"
+#include "core/turned_axis.hpp"
 #include "cuda/check.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"

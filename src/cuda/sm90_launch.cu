@@ -151,11 +151,6 @@ TensorMapRequest store_map(const MatrixView& c, const StoreBox& box) {
           .swizzle_bytes = box.swizzle_bytes()};
 }
 
-BiasAxis turned(BiasAxis axis, bool transposed) {
-  if (!transposed || axis == BiasAxis::none) return axis;
-  return axis == BiasAxis::row ? BiasAxis::column : BiasAxis::row;
-}
-
 void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_t stream) {
   const Sm90Kernel& kernel = launch.kernel;
   const Sm90Config& config = launch.config;

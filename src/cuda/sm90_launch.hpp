@@ -51,9 +51,6 @@ TensorMapRequest operand_map(const ConstMatrixView& view, const OperandTile& til
                              bool k_is_columns);
 TensorMapRequest store_map(const MatrixView& c, const StoreBox& box);
 
-// The axis of a bias in the kernel's orientation.
-BiasAxis turned(BiasAxis axis, bool transposed);
-
 void start(const Sm90Launch& launch, const Sm90Arguments& arguments, cudaStream_t stream);
 
 }  // namespace tessera::cuda

@@ -24,21 +24,16 @@ inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
   return problem.b.major == Major::column || shape.n == 1;
 }
 
-// Sums go to C unscaled, or by way of a buffer however they lie.
-inline bool is_alike_turned(const Problem& problem) {
-  const bool scales = problem.alpha != 1 || problem.beta != 0;
-  return !scales || problem.types.c != accumulator_of(problem.types);
-}
-
 // The backend decides the same for each product from its strides (cpu/product.hpp).
 inline bool is_turned(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
-  const StoredProduct by_rows{shape.m,
-                              shape.n,
-                              shape.k,
-                              size_of(problem.types.a),
-                              a_lies_along_k(problem, shape),
-                              b_lies_along_k(problem, shape),
-                              is_alike_turned(problem)};
+  const StoredProduct by_rows{
+      shape.m,
+      shape.n,
+      shape.k,
+      size_of(problem.types.a),
+      a_lies_along_k(problem, shape),
+      b_lies_along_k(problem, shape),
+      is_alike_turned(problem, problem.types.c == accumulator_of(problem.types))};
   return is_better_turned(by_rows, problem.c.major == Major::column, tile);
 }
 
