@@ -74,8 +74,6 @@ class FlatRegisters {
   }
 
  private:
-  static constexpr std::int64_t kPitchB = kBlock * 4;
-
   template <int Full, bool Last>
   static void multiply_as(const Strip& a, const FlatColumns& b, std::int64_t chunks,
                           const SumPlace& from, const SumPlace& to) {

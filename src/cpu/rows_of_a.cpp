@@ -88,8 +88,8 @@ int rows_in_place(const Product& product) {
   // Beside so few columns each line of A is wanted once, or nearly, and had better not be copied:
   // Granite Rapids, one thread, 2026-11, the time by copying over the time in place, bf16
   // 200×16×4096 1.2, 4096×16×4096 with blocks of k 1.4.
-  const bool reads_once = code.rows_together > 0 && product.block_cols() <= kColumnsTogether;
-  if (reads_once || keeps_apart(product, code.mr)) return code.mr;
+  const bool are_few = code.rows_together > 0 && product.block_cols() <= kColumnsTogether;
+  if (are_few || keeps_apart(product, code.mr)) return code.mr;
   const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
   return copies_for_few && keeps_apart(product, code.few_rows) ? code.few_rows : 0;
 }

@@ -19,6 +19,7 @@ static_assert(kTileCols == kTileRows);
 constexpr int kBlock = 2 * kTileRows;                      // rows and columns of C in registers
 constexpr std::int64_t kChunkBytesA = kBlock * kRowBytes;  // of a packed strip, for 64 bytes of k
 constexpr std::int64_t kChunkBytesB = kTileCols * kBlock * 4;  // of a panel, the same
+constexpr std::int64_t kPitchB = kBlock * 4;                   // of its groups of k
 
 // Of so many that are left, those that go together: none up to `most`.
 constexpr int some_of(std::int64_t left, int most) {
@@ -238,12 +239,11 @@ class TileRegisters {
     };
     TileConfiguration configuration;
     for (int half = 0; half < 2; ++half) {
-      const int tile_rows = part(rows, half);
-      const int bytes = 4 * part(cols, half);
-      configuration.set(2 * half, tile_rows, 4 * part(cols, 0));
-      configuration.set(2 * half + 1, tile_rows, 4 * part(cols, 1));
-      configuration.set(4 + half, tile_rows, kRowBytes);
-      configuration.set(6 + half, kTileRows, bytes);
+      for (int left = 0; left < 2; ++left) {
+        configuration.set(2 * half + left, part(rows, half), 4 * part(cols, left));
+      }
+      configuration.set(4 + half, part(rows, half), kRowBytes);
+      configuration.set(6 + half, kTileRows, 4 * part(cols, half));
     }
     finish_stores();
     _tile_loadconfig(&configuration);
@@ -290,8 +290,6 @@ class TileRegisters {
   }
 
  private:
-  static constexpr std::int64_t kPitchB = kBlock * 4;
-
   // `Low`: the block has more rows than a register, `Wide`: more columns.
   template <class Multiply, Staying What, bool Low, bool Wide>
   void multiply_as(Strip a, const unsigned char* b, std::int64_t chunks, const SumPlace& from) {

@@ -173,7 +173,7 @@ bool CpuVariants::walks_narrow_wide_tiles() const {
 }
 
 std::int64_t CpuVariants::widest_block() const {
-  if (columns_read_once() > 0) return kColumnsTogether;
+  if (reads_rows_of_a_once()) return kColumnsTogether;
   if (has_tile_registers(kernel)) {
     return most_columns_beside_tile_registers(kernel, product.shape, request.machine,
                                               most_workers());

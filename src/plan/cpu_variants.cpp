@@ -63,26 +63,26 @@ int CpuVariants::most_workers() const {
 int CpuVariants::packed_block_k(std::int64_t splits) const {
   const GemmShape& shape = product.shape;
   const std::int64_t row_bytes =
-      columns_read_once() > 0 ? shape.k * kernel.packed_size
-                              : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
+      reads_rows_of_a_once() ? shape.k * kernel.packed_size
+                             : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
   return choose_block_k(shape.k, kernel, splits, row_bytes);
 }
 
-// How many columns of a tile have their sums in registers over all of k, beside a B that stays in
-// the second-level cache, so that tile registers read each row of A once for them; 0 where blocks
-// of k are better. More columns take several such tiles, for which long rows of A come again from
-// beyond that cache; more than two workers wait for it there. Granite Rapids, 2026-11, the time by
-// blocks of k over the time so, one thread and two: bf16 4096×96×4096 1.40, 1.25, 4096×128×4096
-// 1.43, 1.42, 4096×192×4096 1.15, 1.19, 11008×128×4096 1.5, 1.4, 1000×128×4096 1.30, 1.38, i8 on
-// one 1.26, 1.28, 1.12, 1.35, 1.18; but 4096×256×4096 1.04, with shorter rows 2000×200×2000 0.87,
-// 0.82, 4096×128×1000 1.02, 0.85, i8 0.69, 0.99. Emerald Rapids, busy, with one thread, four
-// and sixteen, geometric means of eleven: bf16 1.07, 0.90, 0.95, with B
+// Whether tiles of up to kColumnsTogether columns, whose sums stay in tile registers over all of k
+// so that each row of A is read once for them, beside a B that stays in the second-level cache, are
+// better than blocks of k. More columns take several such tiles, for which long rows of A come
+// again from beyond that cache; more than two workers wait for it there. Granite Rapids, 2026-11,
+// the time by blocks of k over the time so, one thread and two: bf16 4096×96×4096 1.40, 1.25,
+// 4096×128×4096 1.43, 1.42, 4096×192×4096 1.15, 1.19, 11008×128×4096 1.5, 1.4,
+// 1000×128×4096 1.30, 1.38, i8 on one 1.26, 1.28, 1.12, 1.35, 1.18; but 4096×256×4096 1.04, with
+// shorter rows 2000×200×2000 0.87, 0.82, 4096×128×1000 1.02, 0.85, i8 0.69, 0.99. Emerald Rapids,
+// busy, with one thread, four and sixteen, geometric means of eleven: bf16 1.07, 0.90, 0.95, with B
 // transposed 1.10, 1.01, 1.05.
-std::int64_t CpuVariants::columns_read_once() const {
+bool CpuVariants::reads_rows_of_a_once() const {
   constexpr int kFewWorkers = 2;
   const GemmShape& shape = product.shape;
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
-  if (!has_tile_registers(kernel) || kernel.products > 1 || !product.a_lies_along_k) return 0;
+  if (!has_tile_registers(kernel) || kernel.products > 1 || !product.a_lies_along_k) return false;
   const std::int64_t cols = std::min(shape.n, kColumnsTogether);
   const std::int64_t row_bytes = shape.k * size_of(kernel.a);
   const bool is_one_tile = cols == shape.n;
@@ -90,9 +90,8 @@ std::int64_t CpuVariants::columns_read_once() const {
                            row_bytes >= kBytesOfLongRows &&
                            bytes_of(shape.m, shape.k, kernel.a) >= 2 * l2;
   const bool stays = 2 * bytes_of(shape.k, cols, kernel.b) <= l2;
-  const bool suits = stays && (is_one_tile || comes_again) &&
-                     reads_rows_once(shape.m / most_workers(), cols, row_bytes);
-  return suits ? cols : 0;
+  return stays && (is_one_tile || comes_again) &&
+         reads_rows_once(shape.m / most_workers(), cols, row_bytes);
 }
 
 bool CpuVariants::may_pass_here() const {
