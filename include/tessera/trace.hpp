@@ -10,7 +10,9 @@ namespace tessera {
 // Times are seconds since the run began.
 struct TracedItem {
   std::int32_t worker = 0;  // the schedule's; what ran it is the track that holds the item
-  std::int32_t part = 0;    // of a tile that two SMs compute side by side: which of them
+  // Of a tile that two SMs compute side by side: which of them. On a CPU, where a thread took over
+  // rows or columns of a tile from another: from 1 on; 0 is the tile as it was begun.
+  std::int32_t part = 0;
   std::int32_t group = 0;
   std::int32_t tile_m = 0;
   std::int32_t tile_n = 0;

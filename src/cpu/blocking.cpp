@@ -10,6 +10,7 @@
 #include "cpu/cpuid.hpp"
 #include "cpu/nearest_cache.hpp"
 #include "cpu/rows_of_a.hpp"
+#include "cpu/shared_units.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -348,7 +349,9 @@ bool fetches_rows_of_c(const Plan& plan, const Product& product) {
          rows_keep_apart(c, code.mr, nearest_cache_ways());
 }
 
-Blocking blocking_of(const Launch& launch, const Product& product) {
+namespace {
+
+Blocking blocking_alone(const Launch& launch, const Product& product) {
   const KernelCode& code = *product.code;
   Blocking blocking;
   blocking.depth = product.block_depth();
@@ -424,6 +427,14 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
   return blocking;
 }
 
+}  // namespace
+
+Blocking blocking_of(const Launch& launch, const Product& product) {
+  Blocking blocking = blocking_alone(launch, product);
+  choose_units(launch, product, blocking);
+  return blocking;
+}
+
 PanelSizes panel_sizes(const Launch& launch) {
   PanelSizes sizes;
   const Problem& problem = launch.plan.problem;
@@ -433,6 +444,7 @@ PanelSizes panel_sizes(const Launch& launch) {
     if (product.c.rows == 0 || product.c.cols == 0) continue;
     const KernelCode& code = *product.code;
     const Blocking blocking = blocking_of(launch, product);
+    sizes.shares |= blocking.unit > 0;
     const std::int64_t block_cols = product.block_cols();
     if (launch.multiplies() && !blocking.a_in_place) {
       const std::int64_t panels = blocking.rows / code.mr;

@@ -22,6 +22,8 @@ struct Launch {
   unsigned char* slots = nullptr;
   std::int32_t* counters = nullptr;  // accessed through std::atomic_ref
 
+  int sharers = 0;  // threads that take over parts of tiles (open_tiles.hpp)
+
   // With alpha = 0, A and B are not read.
   bool multiplies() const { return plan.problem.alpha != 0; }
 };
@@ -31,6 +33,7 @@ struct PanelSizes {
   std::size_t a = 0;
   std::size_t b = 0;
   std::size_t sums = 0;
+  bool shares = false;  // whether there are tiles with several units (Blocking::unit)
 
   std::size_t total() const { return a + b + sums; }
 };
@@ -85,6 +88,10 @@ struct Blocking {
   bool steps_together = false;
   bool fetches_near = false;  // BlockTask's
   bool streams_sums = false;  // BlockTask's, of a product's only block of k
+  // Of a tile's rows, or of its columns, so many are handed over to another thread together
+  // (open_tiles.hpp); 0: none are.
+  std::int64_t unit = 0;
+  bool units_are_cols = false;
 };
 
 // Whether B can be packed in passing (passing.hpp), by where operands lie; not whether it pays.

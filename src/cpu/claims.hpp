@@ -105,13 +105,14 @@ class Claims {
 };
 
 // Calls f(shares, memory) on up to `threads` threads, each with `bytes` of its own panels, to
-// compute the shares that it finds. The caller's thread must have its memory already: it computes
-// what threads that get none leave.
+// compute the shares that it finds; `all_come`: also on those that find none. The caller's thread
+// must have its memory already: it computes what threads that get none leave.
 template <class F>
-void share_out(std::int32_t count, int threads, std::size_t bytes, const F& f) {
+void share_out(std::int32_t count, int threads, std::size_t bytes, const F& f,
+               bool all_come = false) {
   Claims shares(count, threads);
   auto work = [&] {
-    if (shares.has_none()) return;
+    if (shares.has_none() && !all_come) return;
     void* const memory = thread_panels().reserve(bytes);
     if (memory == nullptr && bytes > 0) return shares.leave();
     f(shares, memory);

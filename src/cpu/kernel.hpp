@@ -89,6 +89,7 @@ struct LookAhead {
   LineRun run;
   FarRows soon;
   FarRows later;
+  bool a_is_near = false;  // columns before have read it
 };
 
 namespace {

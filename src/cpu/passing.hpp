@@ -303,7 +303,7 @@ void multiply_passing(const BlockTask& task) {
       }
       ahead.soon = {};
       if (is_last_strip && is_last_panel) ahead.soon = after.later;
-      if (!is_last_strip && col == 0) {
+      if (!is_last_strip && col == 0 && !after.a_is_near) {
         ahead.soon = {reinterpret_cast<const unsigned char*>(tile.a + rows * task.a.along_stride),
                       piece_stride, bytes_of_piece, is_across ? task.depth : rows};
       }

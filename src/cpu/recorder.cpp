@@ -5,6 +5,11 @@
 #include "schedule/traced_item.hpp"
 
 namespace tessera::cpu {
+namespace {
+
+constexpr std::size_t kMostParts = 1024;
+
+}  // namespace
 
 Recorder::Recorder(Trace* trace, const IterationSpace& space, const Partition& partition)
     : trace_(trace) {
@@ -16,6 +21,7 @@ Recorder::Recorder(Trace* trace, const IterationSpace& space, const Partition& p
       entries_.push_back({traced_item(worker, item)});
     }
   }
+  entries_.resize(entries_.size() + kMostParts);
   origin_ = std::chrono::steady_clock::now();
 }
 
@@ -23,6 +29,17 @@ TracedItem* Recorder::place(std::int32_t worker, std::int64_t item, std::int32_t
   if (trace_ == nullptr) return nullptr;
   Entry& entry =
       entries_[first_[static_cast<std::size_t>(worker)] + static_cast<std::size_t>(item)];
+  entry.thread = thread;
+  return &entry.item;
+}
+
+TracedItem* Recorder::place_part(std::int32_t worker, const WorkItem& item, std::int32_t thread) {
+  if (trace_ == nullptr) return nullptr;
+  const std::size_t part = parts_.fetch_add(1, std::memory_order_relaxed);
+  if (part >= kMostParts) return nullptr;
+  Entry& entry = entries_[entries_.size() - 1 - part];
+  entry.item = traced_item(worker, item);
+  entry.item.part = static_cast<std::int32_t>(part) + 1;
   entry.thread = thread;
   return &entry.item;
 }

@@ -78,6 +78,9 @@ class Recorder {
   }
   // The place of a worker's item-th item; null without a trace.
   TracedItem* place(std::int32_t worker, std::int64_t item, std::int32_t thread);
+  // The place of a part of a tile that a thread took over from another; null without a trace, and
+  // after very many.
+  TracedItem* place_part(std::int32_t worker, const WorkItem& item, std::int32_t thread);
   std::chrono::steady_clock::time_point origin() const { return origin_; }
 
   // After all threads are done: moves the items to the trace, by thread and in the order of time.
@@ -93,7 +96,8 @@ class Recorder {
   std::chrono::steady_clock::time_point origin_;
   std::atomic<std::int32_t> threads_{0};
   std::vector<Entry> entries_;
-  std::vector<std::size_t> first_;  // of each worker
+  std::vector<std::size_t> first_;     // of each worker
+  std::atomic<std::size_t> parts_{0};  // their places are the last ones
 };
 
 }  // namespace tessera::cpu

@@ -1,5 +1,6 @@
-// Runs a plan: workers of its schedule are dealt to threads, and each takes its WorkItems in order.
-// Next hop: tile_run.cpp and the microkernel it calls (microkernel.hpp).
+// Runs a plan: workers of its schedule are dealt to threads, and each takes its WorkItems in order;
+// of whole tiles alone threads take one after another (run_tiles.hpp). Next hop: tile_run.cpp and
+// the microkernel it calls (microkernel.hpp).
 //
 // A worker is a number, not a thread. Threads take the next number from a counter until there is
 // none left; no item waits for another (fixup.hpp), so any number of threads, also one, runs any
@@ -7,6 +8,7 @@
 #include "cpu/run.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@
 #include "cpu/direct.hpp"
 #include "cpu/packed_layout.hpp"
 #include "cpu/recorder.hpp"
+#include "cpu/run_tiles.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/tile_run.hpp"
 #include "schedule/fixup.hpp"
@@ -101,6 +104,25 @@ void attach_workspace(Launch& launch, const RunOptions& options) {
               layout.bytes - static_cast<std::size_t>(layout.counters_offset()));
 }
 
+// Workers' items, each worker's by one thread.
+void run_workers(const Launch& launch, const HostIterationSpace& space, const Partition& partition,
+                 int threads, const PanelSizes& sizes, Recorder& recorder) {
+  share_out(partition.workers, threads, sizes.total(), [&](Claims& workers, void* memory) {
+    ItemClock clock;
+    TileRunner runner(launch, sizes, memory, clock);
+    const std::int32_t thread = recorder.join();
+    std::int32_t worker = workers.first();
+    for (; worker != Claims::kNone; worker = workers.next(worker)) {
+      std::int64_t number = 0;
+      for (const WorkItem& item : items_of(space, partition, worker)) {
+        clock.begin(recorder.place(worker, number++, thread), recorder.origin());
+        runner.run(item);
+        clock.end();
+      }
+    }
+  });
+}
+
 }  // namespace
 
 // Plans of small products come by often, and looking a name up in two lists takes as long as the
@@ -146,26 +168,19 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
   if (space.space().tiles == 0 || changes_nothing(plan.problem)) return;
 
   Launch launch{plan, code, groups, workspace_layout(plan, partition, space.space().tiles)};
+  const bool takes_tiles = are_tiles_taken(plan, space);
+  if (takes_tiles && is_worth_sharing(plan, code, threads)) launch.sharers = threads;
   attach_workspace(launch, options);
   const PanelSizes sizes = panel_sizes(launch);
   if (sizes.total() > 0 && thread_panels().reserve(sizes.total()) == nullptr) {
     fail_out_of_memory(sizes.total());
   }
 
-  share_out(partition.workers, threads, sizes.total(), [&](Claims& workers, void* memory) {
-    ItemClock clock;
-    TileRunner runner(launch, sizes, memory, clock);
-    const std::int32_t thread = recorder.join();
-    std::int32_t worker = workers.first();
-    for (; worker != Claims::kNone; worker = workers.next(worker)) {
-      std::int64_t number = 0;
-      for (const WorkItem& item : items_of(space, partition, worker)) {
-        clock.begin(recorder.place(worker, number++, thread), recorder.origin());
-        runner.run(item);
-        clock.end();
-      }
-    }
-  });
+  if (takes_tiles) {
+    run_tiles(launch, space, partition, threads, sizes, recorder);
+  } else {
+    run_workers(launch, space, partition, threads, sizes, recorder);
+  }
   recorder.finish();
 }
 

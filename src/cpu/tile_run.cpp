@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/passing_rule.hpp"
 #include "cpu/copied_rows.hpp"
 #include "cpu/packed_layout.hpp"
 #include "schedule/fixup.hpp"
@@ -29,6 +30,59 @@ FarRows far_rows(const ConstMatrixView& view, std::int64_t row, std::int64_t col
 }
 
 }  // namespace
+
+class TileRunner::Pieces {
+ public:
+  // From `begin` to `end`, `most` at a time.
+  Pieces(std::int64_t begin, std::int64_t end, std::int64_t most)
+      : begin_(begin), after_(begin), end_(end), most_(most) {}
+
+  // Of an open tile: as many units at a time as make `most`, as long as others leave any.
+  Pieces(OpenTiles& tiles, int thread, const Units& units, int first_unit, std::int64_t most)
+      : begin_(first_unit * units.each),
+        most_(most),
+        tiles_(&tiles),
+        thread_(thread),
+        units_(units) {}
+
+  bool next() {
+    first_ = after_;
+    if (tiles_ == nullptr) {
+      after_ = std::min(first_ + most_, end_);
+      return first_ < end_;
+    }
+    int unit = 0;
+    const auto most = static_cast<int>(std::max<std::int64_t>(1, most_ / units_.each));
+    const int count = tiles_->take(thread_, most, unit);
+    if (count == 0) return false;
+    first_ = unit * units_.each;
+    after_ = start_of(unit + count);
+    return true;
+  }
+
+  // The piece that next() found.
+  std::int64_t first() const { return first_; }
+  std::int64_t after() const { return after_; }
+  std::int64_t count() const { return after_ - first_; }
+  bool is_first() const { return first_ == begin_; }
+
+  std::int64_t begin() const { return begin_; }
+  std::int64_t end() const { return tiles_ != nullptr ? start_of(tiles_->end(thread_)) : end_; }
+
+ private:
+  std::int64_t start_of(int unit) const {
+    return unit == units_.count ? units_.size : unit * units_.each;
+  }
+
+  std::int64_t begin_ = 0;
+  std::int64_t first_ = 0;
+  std::int64_t after_ = 0;
+  std::int64_t end_ = 0;
+  std::int64_t most_ = 0;
+  OpenTiles* tiles_ = nullptr;
+  int thread_ = 0;
+  Units units_;
+};
 
 TileRunner::TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory,
                        ItemClock& clock)
@@ -74,7 +128,68 @@ Finish TileRunner::finish_of(const TileExtent& tile, bool scaled) const {
 
 void TileRunner::run(const WorkItem& item) {
   select(item.group);
-  const TileExtent tile = product_.extent(item);
+  walk(item, product_.extent(item), 0, sums_);
+}
+
+void TileRunner::run(const WorkItem& item, std::int64_t tile) {
+  select(item.group);
+  const TileExtent extent = product_.extent(item);
+  const std::int64_t passes = std::int64_t{item.k_end} * passes_of_block(extent);
+  const Units units = units_of(extent);
+  const bool opens = open_ != nullptr && units.count > 1 && units.count <= OpenTiles::kMostUnits &&
+                     passes <= OpenTiles::kMostPasses && tile < OpenTiles::kMostTiles;
+  if (!opens) return walk(item, extent, 0, sums_);
+  const auto number = static_cast<std::uint32_t>(tile);
+  open_->open_own(thread_, number, units.count);
+  walk_open(item, extent, {number, 0, 0, units.count}, sums_);
+}
+
+void TileRunner::run(const WorkItem& item, const TilePart& part) {
+  select(item.group);
+  open_->open(thread_, part);
+  walk_open(item, product_.extent(item), part, open_->sums_of(part.tile));
+}
+
+void TileRunner::walk_open(const WorkItem& item, const TileExtent& tile, const TilePart& part,
+                           unsigned char* sums) {
+  is_open_ = true;
+  is_first_pass_ = true;
+  units_ = units_of(tile);
+  first_unit_ = part.begin;
+  walk(item, tile, part.pass, sums);
+  is_open_ = false;
+}
+
+// Of nearly equal rows, so that no sliver is left at the end; of columns the last ones may be more,
+// for a panel of few columns takes longer.
+TileRunner::Units TileRunner::units_of(const TileExtent& tile) const {
+  const std::int64_t each = blocking_.unit;
+  if (blocking_.units_are_cols) {
+    return {tile.cols, each, static_cast<int>(std::max<std::int64_t>(1, tile.cols / each))};
+  }
+  if (each == 0) return {tile.rows, tile.rows};
+  const std::int64_t strip = blocking_.passes ? kPassingRows : product_.code->mr;
+  const std::int64_t wanted = (tile.rows + each - 1) / each;
+  const std::int64_t equal = ((tile.rows + wanted - 1) / wanted + strip - 1) / strip * strip;
+  return {tile.rows, equal, static_cast<int>((tile.rows + equal - 1) / equal)};
+}
+
+// Walks over all units that add a block of k to their sums: one for each piece of rows where they
+// are columns.
+int TileRunner::passes_of_block(const TileExtent& tile) const {
+  if (!blocking_.units_are_cols) return 1;
+  return static_cast<int>((tile.rows + blocking_.rows - 1) / blocking_.rows);
+}
+
+TileRunner::Pieces TileRunner::next_pass() {
+  if (!is_first_pass_) open_->start_pass(thread_, first_unit_);
+  is_first_pass_ = false;
+  return {*open_, thread_, units_, first_unit_,
+          blocking_.units_are_cols ? blocking_.cols : blocking_.rows};
+}
+
+void TileRunner::walk(const WorkItem& item, const TileExtent& tile, int first_pass,
+                      unsigned char* sums) {
   const Problem& problem = launch_.plan.problem;
   const bool whole = item.is_whole_tile();
   const std::int32_t k_begin = item.k_begin;
@@ -107,16 +222,19 @@ void TileRunner::run(const WorkItem& item) {
     finishes = problem.epilogue != Epilogue{};
   } else if (collects && (k_end - k_begin > 1 || product_.depth() > blocking_.step ||
                           blocking_.rows_ahead > 0)) {
-    first.sum = sums_;
+    first.sum = sums;
     first.sum_stride = padded_columns(tile.cols);
   }
   next = first;
   next.beta = 1;
 
   const Finish finish = finish_of(tile, scaled);
-  for (std::int32_t iteration = k_begin; iteration < k_end; ++iteration) {
-    multiply_block(item, tile, iteration, iteration == k_begin ? first : next, finish,
+  const int each = passes_of_block(tile);
+  std::int64_t from_row = first_pass % each * blocking_.rows;
+  for (std::int32_t iteration = k_begin + first_pass / each; iteration < k_end; ++iteration) {
+    multiply_block(item, tile, iteration, from_row, iteration == k_begin ? first : next, finish,
                    finishes && iteration + 1 == k_end);
+    from_row = 0;
   }
   if (!whole) fix_up(item, tile);
 }
@@ -131,7 +249,7 @@ BlockOperand TileRunner::block_of_a(const WorkItem& item, const TileExtent& tile
   if (blocking_.a_in_place) {
     return {at(a, tile.row + first_row, k + from), true, a.row_stride, a.col_stride, 0};
   }
-  const Held wanted{item.group, tile.row, iteration, first_row};
+  const Held wanted{item.group, tile.row, iteration, first_row, rows};
   const bool is_held = held_a_ == wanted;
   held_a_ = wanted;
   const PackSource source{at(a, tile.row + first_row, k), rows, depth, a.row_stride, a.col_stride};
@@ -187,11 +305,13 @@ BlockOperand TileRunner::block_of_b(const TileExtent& tile, std::int64_t iterati
 // that these will be packed to as well brings nothing (Zen 4, 2026-11: seven products of three
 // types within 2 % either way).
 void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t k,
-                            std::int64_t row, std::int64_t col, bool reads_b) {
+                            const Pieces& rows, const Pieces& cols, bool reads_b) {
   const std::int64_t block = std::min(product_.specs.a.block_cols, blocking_.step);
-  const std::int64_t next_row = row + blocking_.rows;
-  const std::int64_t next_col = col + blocking_.cols;
-  const bool is_last_row = next_row >= tile.rows;
+  const std::int64_t row = rows.first();
+  const std::int64_t next_row = rows.after();
+  const std::int64_t next_col = cols.after();
+  const std::int64_t end_col = cols.end();
+  const bool is_last_row = next_row >= rows.end();
   const std::int64_t next_k = k + block;
   const std::int64_t end_k = std::min(item.k_end * product_.specs.a.block_cols, product_.depth());
   const bool is_last_k = next_k >= end_k;
@@ -204,21 +324,28 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
   };
 
   if (ahead_.run.step == 0) ahead_.run = {};
-  if (col == 0) {
+  // Beside the first columns, or where B is packed in passing, beside the last.
+  ahead_.a_is_near = !cols.is_first();
+  if (blocking_.passes ? next_col >= end_col : cols.is_first()) {
     ahead_.later = {};
     if (!is_last_row) {
       ahead_.later = far_rows(product_.a, tile.row + next_row, k, rows_at(next_row), depth_at(k));
     } else if (!is_last_k) {
-      ahead_.later = far_rows(product_.a, tile.row, next_k, rows_at(0), depth_at(next_k));
+      ahead_.later = far_rows(product_.a, tile.row + rows.begin(), next_k, rows_at(rows.begin()),
+                              depth_at(next_k));
     }
+  } else if (blocking_.passes) {
+    ahead_.later = {};
   }
   ahead_.soon = {};
   if (product_.packed_b != nullptr) return;
   if (blocking_.passes) {
-    // The first columns, for the next rows or of the next k.
-    if (is_last_row && is_last_k) return;
-    const std::int64_t from = is_last_row ? next_k : k;
-    ahead_.soon = far_rows(product_.b, from, tile.col, depth_at(from), cols_at(0));
+    // The next columns, or the first ones for the next rows or of the next k.
+    const bool is_last_col = next_col >= end_col;
+    if (is_last_col && is_last_row && is_last_k) return;
+    const std::int64_t from = is_last_col && is_last_row ? next_k : k;
+    const std::int64_t at = is_last_col ? cols.begin() : next_col;
+    ahead_.soon = far_rows(product_.b, from, tile.col + at, depth_at(from), cols_at(at));
   } else if (product_.b_in_place) {
     // Each piece of A fetches its share of the next k-block. Parts of long rows are fetched by the
     // microkernel itself, shortly before it needs them: lines far ahead would drive each other out,
@@ -227,7 +354,7 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
     if (is_last_k || !blocking_.fetches_b) return;
     const std::int64_t depth = depth_at(next_k);
     const std::int64_t from = depth * row / tile.rows;
-    const std::int64_t to = depth * std::min(next_row, tile.rows) / tile.rows;
+    const std::int64_t to = depth * next_row / tile.rows;
     ahead_.soon = far_rows(product_.b, next_k + from, tile.col, to - from, tile.cols);
   } else if (reads_b && next_col < tile.cols) {
     ahead_.soon = far_rows(product_.b, k, tile.col + next_col, depth_at(k), cols_at(next_col));
@@ -244,8 +371,8 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
 
 // One MAC iteration of a tile.
 void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
-                                std::int64_t iteration, BlockTask task, const Finish& finish,
-                                bool finishes) {
+                                std::int64_t iteration, std::int64_t from_row, BlockTask task,
+                                const Finish& finish, bool finishes) {
   const std::int64_t k = iteration * product_.specs.a.block_cols;
   const std::int64_t depth =
       launch_.multiplies() ? std::min(product_.specs.a.block_cols, product_.depth() - k) : 0;
@@ -254,13 +381,14 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const Held wanted_b{item.group, tile.col, iteration, 0};
   const bool b_is_held = blocking_.keeps_b && held_b_ == wanted_b;
   const bool is_one_step = depth <= blocking_.step;
+  const bool shares_rows = is_open_ && !blocking_.units_are_cols;
+  const bool shares_cols = is_open_ && blocking_.units_are_cols;
   const auto streams = static_cast<std::int16_t>(sum != nullptr ? blocking_.streams : 0);
   task.rows_ahead = static_cast<std::int16_t>(sum != nullptr ? blocking_.rows_ahead : 0);
   const bool looks_ahead = depth > 0 && streams == 0 && task.rows_ahead == 0 &&
                            (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
   if (depth > 0 && blocking_.passes) task.passing_panel = b_panels_;
-  if (depth > 0 && !product_.b_in_place) held_b_ = blocking_.keeps_b ? wanted_b : Held{};
 
   for (std::int64_t from = 0; from == 0 || from < depth;
        from += std::max(task.depth, blocking_.step)) {
@@ -270,23 +398,31 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
     if (task.streams > 0) task.depth = (depth - from) / streams * streams;
     if (from > 0) task.beta = 1;
     const bool finishes_now = finishes && from + task.depth >= depth;
-    for (std::int64_t row = 0; row < tile.rows; row += blocking_.rows) {
-      task.rows = std::min(blocking_.rows, tile.rows - row);
+    Pieces rows = shares_rows ? next_pass() : Pieces(from_row, tile.rows, blocking_.rows);
+    bool reads_b = !b_is_held;
+    while (rows.next()) {
+      const std::int64_t row = rows.first();
+      task.rows = rows.count();
+      if (reads_b && depth > 0 && !product_.b_in_place) {
+        // Of shared columns others may pack some.
+        held_b_ = blocking_.keeps_b && !shares_cols ? wanted_b : Held{};
+      }
       if (depth > 0) task.a = block_of_a(item, tile, iteration, depth, from, row, task.rows);
 
-      for (std::int64_t col = 0; col < tile.cols; col += blocking_.cols) {
-        task.cols = std::min(blocking_.cols, tile.cols - col);
-        if (depth > 0) {
-          task.b = block_of_b(tile, iteration, depth, from, col, task.cols, b_is_held || row > 0);
-        }
+      Pieces cols = shares_cols ? next_pass() : Pieces(0, tile.cols, blocking_.cols);
+      while (cols.next()) {
+        const std::int64_t col = cols.first();
+        task.cols = cols.count();
+        if (depth > 0) task.b = block_of_b(tile, iteration, depth, from, col, task.cols, !reads_b);
         if (sum != nullptr) {
           task.sum = sum + (row * task.sum_stride + col * task.sum_column) * sum_size;
         }
         const Finish block_finish = sub_block(finish, row, col);
         task.finish = finishes_now ? &block_finish : nullptr;
-        if (looks_ahead) look_ahead(item, tile, k + from, row, col, row == 0 && !b_is_held);
+        if (looks_ahead) look_ahead(item, tile, k + from, rows, cols, reads_b);
         product_.code->multiply(task);
       }
+      reads_b = false;
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cpu/blocking.hpp"
+#include "cpu/open_tiles.hpp"
 #include "cpu/product.hpp"
 #include "cpu/recorder.hpp"
 
@@ -19,30 +20,58 @@ class TileRunner {
   // what an item is at.
   TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory, ItemClock& clock);
 
+  // `tiles`: where others may take over parts of what this thread, number `thread` there, is at;
+  // null: nowhere.
+  void share(OpenTiles* tiles, int thread) {
+    open_ = tiles;
+    thread_ = thread;
+    open_->collect_in(thread, sums_);
+  }
+
   void run(const WorkItem& item);
+  // A whole tile of this number, which is opened where it has several units.
+  void run(const WorkItem& item, std::int64_t tile);
+  // What was taken over of it.
+  void run(const WorkItem& item, const TilePart& part);
 
  private:
+  // Rows or columns that are walked one piece after another.
+  class Pieces;
+  // What of a tile is handed over: rows, or columns where B is packed in passing.
+  struct Units {
+    std::int64_t size = 0;  // of the tile
+    std::int64_t each = 0;
+    int count = 1;
+  };
   // Which block a buffer holds, so that a neighbouring item need not pack it again.
   struct Held {
     std::int32_t group = -1;
     std::int64_t block = -1;  // tile row of A, tile column of B
     std::int64_t iteration = -1;
-    std::int64_t first_row = -1;  // A only: of the piece of mc rows
+    std::int64_t first_row = -1;  // A only: of the piece of mc rows,
+    std::int64_t rows = -1;       // and how many of them
 
     friend bool operator==(const Held&, const Held&) = default;
   };
 
   void select(std::int32_t group);
+  // From the tile's pass `first_pass` on; sums that do not lie in C are collected in `sums`.
+  void walk(const WorkItem& item, const TileExtent& tile, int first_pass, unsigned char* sums);
+  void walk_open(const WorkItem& item, const TileExtent& tile, const TilePart& part,
+                 unsigned char* sums);
+  Pieces next_pass();
+  Units units_of(const TileExtent& tile) const;
+  int passes_of_block(const TileExtent& tile) const;
   void multiply_block(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
-                      BlockTask task, const Finish& finish, bool finishes);
+                      std::int64_t from_row, BlockTask task, const Finish& finish, bool finishes);
   BlockOperand block_of_a(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
                           std::int64_t depth, std::int64_t from, std::int64_t first_row,
                           std::int64_t rows);
   BlockOperand block_of_b(const TileExtent& tile, std::int64_t iteration, std::int64_t depth,
                           std::int64_t from, std::int64_t first_col, std::int64_t cols,
                           bool is_held);
-  void look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t k, std::int64_t row,
-                  std::int64_t col, bool reads_b);
+  void look_ahead(const WorkItem& item, const TileExtent& tile, std::int64_t k, const Pieces& rows,
+                  const Pieces& cols, bool reads_b);
   Finish finish_of(const TileExtent& tile, bool scaled) const;
   void fix_up(const WorkItem& item, const TileExtent& tile);
   unsigned char* slot(const WorkItem& item, std::int32_t peer) const;
@@ -58,6 +87,13 @@ class TileRunner {
   Held held_a_;
   Held held_b_;
   LookAhead ahead_;
+
+  OpenTiles* open_ = nullptr;
+  int thread_ = 0;
+  bool is_open_ = false;  // the tile that is walked,
+  Units units_;           // of it,
+  int first_unit_ = 0;    // from which on it is walked
+  bool is_first_pass_ = true;
 };
 
 }  // namespace tessera::cpu

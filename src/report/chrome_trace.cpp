@@ -61,9 +61,9 @@ class Writer {
     const std::string tile = fmt::format("tile ({}, {})", item.tile_m, item.tile_n);
     const std::string kind = item.peers > 1 ? "piece" : "tile";
     add(fmt::format(
-        R"("name":{},"cat":{},"ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"worker":{},"group":{},"k_begin":{},"k_end":{},"peer":{},"peers":{},"data_us":{},"waiting_for_peers_us":0}})",
+        R"("name":{},"cat":{},"ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"worker":{},"part":{},"group":{},"k_begin":{},"k_end":{},"peer":{},"peers":{},"data_us":{},"waiting_for_peers_us":0}})",
         quoted(tile), quoted(kind), time(item.start), duration(item.start, item.multiplied), pid,
-        tid, item.worker, item.group, item.k_begin, item.k_end, item.peer, item.peers,
+        tid, item.worker, item.part, item.group, item.k_begin, item.k_end, item.peer, item.peers,
         time(item.data_seconds)));
     if (item.peers == 1 && item.end <= item.multiplied) return;
     const char* const doing = item.peers == 1   ? "write "

@@ -284,5 +284,18 @@ TEST(ChromeTrace, AGpusTracksAreItsSms) {
   EXPECT_NE(chart.svg.find(">41<"), std::string::npos);
 }
 
+TEST(Story, ATimelineSaysWhatThreadsTookOver) {
+  Trace trace;
+  trace.seconds = 10e-6;
+  TracedItem item;
+  item.multiplied = item.end = 9e-6;
+  trace.tracks = {{item}, {item}};
+  EXPECT_NE(timeline_chart(trace, {}).words.find("2 work items on 2 threads"), std::string::npos);
+  trace.tracks[1][0].part = 1;
+  EXPECT_NE(timeline_chart(trace, {}).words.find(
+                "2 work items (of which 1 took over from another thread's tile) on 2 threads"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera::report

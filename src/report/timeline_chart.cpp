@@ -185,10 +185,14 @@ std::string words_of(const Trace& trace, const TimelineOptions& options) {
   const bool is_gpu = !trace.sms.empty();
   const TraceFacts facts = trace_facts(trace);
   return fmt::format(
-      "{} on {} in {}. Of all their time they multiplied for {}, {} for {}, added partial sums and "
+      "{}{} on {} in {}. Of all their time they multiplied for {}, {} for {}, added partial sums "
+      "and "
       "wrote {}tiles for {}, and were idle for {} (starting, and waiting for the last one to "
       "finish). No time was spent waiting for peers: no item ever does.",
       counted(facts.items, "work item"),
+      facts.taken_over == 0
+          ? ""
+          : fmt::format(" (of which {} took over from another thread's tile)", facts.taken_over),
       counted(static_cast<std::int64_t>(trace.tracks.size()), noun_of(trace, options)),
       seconds(trace.seconds), percent(facts.multiplying),
       is_gpu ? "waited for blocks of A and B" : "fetched and packed operands", percent(facts.data),
@@ -203,6 +207,7 @@ TraceFacts trace_facts(const Trace& trace) {
   for (const auto& track : trace.tracks) {
     for (const TracedItem& item : track) {
       ++facts.items;
+      facts.taken_over += static_cast<std::int64_t>(trace.sms.empty() && item.part > 0);
       facts.data += item.data_seconds;
       facts.multiplying += item.multiplied - item.start - item.data_seconds;
       facts.adding += item.end - item.multiplied;

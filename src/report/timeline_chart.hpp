@@ -29,6 +29,7 @@ struct TraceFacts {
   double adding = 0;  // fix-up and writing tiles that were shared
   double idle = 0;
   std::int64_t items = 0;
+  std::int64_t taken_over = 0;  // of them: what one thread took of another's tile, on a CPU
 };
 TraceFacts trace_facts(const Trace& trace);
 

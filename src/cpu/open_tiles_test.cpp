@@ -1,0 +1,228 @@
+// Tiles that several threads share: each unit is computed once in each pass, and the bits of C are
+// those of one thread, whatever others took over.
+#include "cpu/open_tiles.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cpu/tile_run.hpp"
+#include "schedule/grouped.hpp"
+#include "support/check_product.hpp"
+#include "support/kernel_runs.hpp"
+
+namespace tessera {
+namespace {
+
+using cpu::OpenTiles;
+using cpu::TilePart;
+using test::Fill;
+using test::Kernels;
+using test::Placement;
+using test::plan_for;
+using test::Product;
+using test::types_of;
+using Found = cpu::OpenTiles::Found;
+
+TEST(OpenTiles, GivesHalfOfWhatIsLeftToItsThreadAndToAnother) {
+  OpenTiles tiles(2);
+  tiles.close(1);
+  tiles.open_own(0, 7, 10);
+  int first = -1;
+  EXPECT_EQ(tiles.take(0, 10, first), 5);
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(tiles.take(0, 1, first), 1);
+  EXPECT_EQ(first, 5);
+
+  TilePart part;
+  ASSERT_EQ(tiles.take_over(part), Found::part);
+  EXPECT_EQ(part, (TilePart{7, 0, 8, 10}));
+  EXPECT_EQ(tiles.end(0), 8);
+  EXPECT_EQ(tiles.take(0, 10, first), 1);
+  EXPECT_EQ(tiles.take(0, 10, first), 1);
+  EXPECT_EQ(first, 7);
+  EXPECT_EQ(tiles.take(0, 10, first), 0);
+}
+
+TEST(OpenTiles, HandsOverTheLaterPassesToo) {
+  OpenTiles tiles(2);
+  tiles.close(1);
+  tiles.open_own(0, 3, 4);
+  int first = -1;
+  while (tiles.take(0, 4, first) > 0) continue;
+  TilePart part;
+  EXPECT_EQ(tiles.take_over(part), Found::nothing_yet);
+  tiles.start_pass(0, 0);
+  ASSERT_EQ(tiles.take_over(part), Found::part);
+  EXPECT_EQ(part, (TilePart{3, 1, 2, 4}));
+  while (tiles.take(0, 4, first) > 0) continue;
+  EXPECT_EQ(first, 1);
+  tiles.start_pass(0, 0);
+  EXPECT_EQ(tiles.end(0), 2);
+
+  // The last one, too, and then nothing is left of any later pass.
+  ASSERT_EQ(tiles.take_over(part), Found::part);
+  ASSERT_EQ(tiles.take_over(part), Found::part);
+  EXPECT_EQ(part, (TilePart{3, 2, 0, 1}));
+  EXPECT_EQ(tiles.take(0, 4, first), 0);
+  tiles.start_pass(0, 0);
+  EXPECT_EQ(tiles.take(0, 4, first), 0);
+}
+
+TEST(OpenTiles, KnowsWhetherAnythingMayStillCome) {
+  OpenTiles tiles(3);
+  TilePart part;
+  tiles.close(0);
+  EXPECT_EQ(tiles.take_over(part), Found::nothing_yet);  // two have not come
+  tiles.close(1);
+  tiles.close(2);
+  EXPECT_EQ(tiles.take_over(part), Found::nothing);
+}
+
+TEST(OpenTiles, FindsTheSumsOfATile) {
+  OpenTiles tiles(3);
+  unsigned char sums[3] = {};
+  for (int thread = 0; thread < 3; ++thread) {
+    tiles.collect_in(thread, sums + thread);
+    tiles.open_own(thread, 4 + static_cast<std::uint32_t>(thread), 2);
+  }
+  tiles.open(2, {5, 0, 1, 2});  // took over from the second
+  EXPECT_EQ(tiles.sums_of(5), sums + 1);
+  EXPECT_EQ(tiles.sums_of(6), sums + 2);
+}
+
+TEST(OpenTiles, EachUnitIsComputedOnceInEachPassAndInTheirOrder) {
+  constexpr int kThreads = 4;
+  constexpr int kUnits = 200;
+  constexpr int kPasses = 20;
+  OpenTiles tiles(kThreads);
+  // Of each unit the next pass, without any order but what handing over gives.
+  std::vector<int> pass_of(kUnits, 0);
+  std::atomic<int> wrong{0};
+  const auto walk = [&](int thread, const TilePart& part) {
+    for (int pass = part.pass; pass < kPasses; ++pass) {
+      if (pass > part.pass) tiles.start_pass(thread, part.begin);
+      int first = 0;
+      for (int count = 0; (count = tiles.take(thread, 3, first)) > 0;) {
+        for (int unit = first; unit < first + count; ++unit) {
+          if (pass_of[static_cast<std::size_t>(unit)]++ != pass) ++wrong;
+        }
+      }
+    }
+    tiles.close(thread);
+  };
+  const auto help = [&](int thread) {
+    tiles.close(thread);
+    TilePart part;
+    for (;;) {
+      const Found found = tiles.take_over(part);
+      if (found == Found::nothing) return;
+      if (found == Found::nothing_yet) {
+        std::this_thread::yield();
+        continue;
+      }
+      tiles.open(thread, part);
+      walk(thread, part);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int thread = 1; thread < kThreads; ++thread) threads.emplace_back(help, thread);
+  tiles.open_own(0, 0, kUnits);
+  walk(0, {0, 0, 0, kUnits});
+  help(0);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(pass_of, std::vector<int>(kUnits, kPasses));
+}
+
+struct Freed {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+using Clock = std::chrono::steady_clock;
+
+// A product of one tile, computed by one thread, while another takes over what it can after a
+// while. How often it could.
+int run_shared(const Plan& plan, const Operands& operands, Clock::duration after) {
+  const cpu::KernelCode& code = *cpu::find_code(plan.kernel);
+  const HostIterationSpace space(plan.problem.groups, plan.tile);
+  const Partition partition = make_partition(plan.schedule, space);
+  cpu::Launch launch{plan, code, {&operands, 1}, {}};
+  launch.sharers = 4;
+  const cpu::PanelSizes sizes = cpu::panel_sizes(launch);
+  EXPECT_TRUE(sizes.shares);
+  OpenTiles open(2);
+  const WorkItem item = whole_tile(space, partition, 0, 0);
+  std::atomic<bool> has_come{false};
+  int parts = 0;
+  std::thread other([&] {
+    const std::unique_ptr<void, Freed> memory(cpu::allocate_pages(sizes.total() + 1));
+    cpu::ItemClock clock;
+    cpu::TileRunner runner(launch, sizes, memory.get(), clock);
+    runner.share(&open, 1);
+    open.close(1);
+    has_come = true;
+    for (const auto start = Clock::now(); Clock::now() - start < after;) std::this_thread::yield();
+    for (TilePart part;; open.close(1)) {
+      Found found = Found::nothing_yet;
+      while ((found = open.take_over(part)) == Found::nothing_yet) std::this_thread::yield();
+      if (found == Found::nothing) return;
+      runner.run(item, part);
+      ++parts;
+    }
+  });
+  while (!has_come) std::this_thread::yield();
+  const std::unique_ptr<void, Freed> memory(cpu::allocate_pages(sizes.total() + 1));
+  cpu::ItemClock clock;
+  cpu::TileRunner runner(launch, sizes, memory.get(), clock);
+  runner.share(&open, 0);
+  runner.run(item, std::int64_t{0});
+  open.close(0);
+  other.join();
+  return parts;
+}
+
+TEST_P(Kernels, SharedTilesKeepTheirBits) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  // Three blocks of k; of tile registers more is handed over together.
+  const bool has_tile_registers = code.rows_together > 0;
+  const std::int64_t depth = has_tile_registers ? 512 : 128;
+  const GemmShape shape = {has_tile_registers ? 261 : 117, has_tile_registers ? 510 : 303,
+                           2 * depth + 9};
+  for (int way = 0; way < 8; ++way) {
+    Plan plan = plan_for(kernel(), types_of(kernel(), way == 3), shape, {shape.m, shape.n, depth},
+                         Schedule{});
+    plan.tile.a_in_place = code.reads_in_place && way != 1;
+    plan.tile.b_in_place = code.reads_in_place && way != 1 && way != 2;
+    plan.problem.alpha = way == 4 ? -0.5 : 1;
+    plan.problem.beta = way == 5 ? 1 : 0;
+    if (way == 6) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
+    const Placement place_a = {.column_major = way == 7};
+    const auto product = [&] {
+      return Product(plan.problem.types, shape, plan.problem.beta, Fill::normal, 80 + way, place_a);
+    };
+    Product alone = product();
+    const Operands operands = alone.operands(plan.problem.epilogue);
+    const auto start = Clock::now();
+    cpu::run_plan(plan, {&operands, 1}, {.threads = 1});
+    const Clock::duration time = Clock::now() - start;
+    // In the first pass and in later ones.
+    constexpr int kAttempts = 10;
+    int parts = 0;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      Product shared = product();
+      parts += run_shared(plan, shared.operands(plan.problem.epilogue), time * attempt / kAttempts);
+      ASSERT_EQ(shared.c.bytes(), alone.c.bytes()) << "way " << way;
+    }
+    EXPECT_GT(parts, 0) << "way " << way;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

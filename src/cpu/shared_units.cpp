@@ -1,0 +1,70 @@
+#include "cpu/shared_units.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/passing_rule.hpp"
+
+namespace tessera::cpu {
+namespace {
+
+// What is handed over together is some microseconds of work, far more than that takes, and more
+// than packing again what the other thread has packed for itself: of an operand that is packed for
+// the rows that follow, so many rows at least.
+constexpr std::int64_t kWorkOfUnit = 1 << 18;  // multiply-adds
+constexpr std::int64_t kWorkOfUnitInTileRegisters = 1 << 22;
+constexpr std::int64_t kRowsOfUnit = 64;
+constexpr std::int64_t kRowsOfUnitInTileRegisters = 128;
+constexpr std::int64_t kShortDepthBytes = 256;
+// Tile registers lose by pieces of columns what few threads, which are less often unlike, do not
+// win by sharing them. Granite Rapids, two quiet threads, 2026-11, the time without sharing over
+// the time by columns and by rows: bf16 512³ 0.89 and 0.97, 1536×1792×6016 0.91 and 1.04, i8 512³
+// 0.93 and 0.99, 1024³ 0.85 and 1.01, 256×1024×1024 0.86 and 0.96.
+constexpr int kLeastForColumns = 4;
+
+std::int64_t round_up(std::int64_t value, std::int64_t to) {
+  return (value + to - 1) / to * to;
+}
+
+}  // namespace
+
+// Columns where no thread then packs what another has packed: each panel of B is one thread's, and
+// A lies in place. Elsewhere, and where there are too few of them, rows.
+void choose_units(const Launch& launch, const Product& product, Blocking& blocking) {
+  const KernelCode& code = *product.code;
+  const bool is_plain = blocking.step >= product.block_depth() && blocking.streams == 0 &&
+                        blocking.rows_ahead == 0 && !product.is_dots && product.depth() > 0;
+  if (launch.sharers == 0 || !launch.multiplies() || !is_plain) return;
+  const bool has_tile_registers = code.rows_together > 0;
+  const std::int64_t work = has_tile_registers ? kWorkOfUnitInTileRegisters : kWorkOfUnit;
+  const auto count_for = [&](std::int64_t other_side) {
+    return work / std::max<std::int64_t>(1, other_side * product.block_depth()) + 1;
+  };
+  const bool packs_b = !product.b_in_place && product.packed_b == nullptr;
+  // With a short k most of the time is C's, which tile registers had better write from end to end.
+  const bool is_short = product.block_depth() * size_of(product.a.type) <= kShortDepthBytes;
+  const bool may_be_cols =
+      packs_b && blocking.a_in_place && !is_short && launch.sharers >= kLeastForColumns;
+  if (blocking.passes || may_be_cols) {
+    const std::int64_t panel = blocking.passes ? blocking.fetched_cols : 2 * code.nr;
+    const std::int64_t cols = round_up(count_for(product.block_rows()), panel);
+    if (2 * cols <= product.block_cols()) {
+      blocking.unit = cols;
+      blocking.units_are_cols = true;
+      return;
+    }
+  }
+  const bool packs = packs_b || blocking.passes;
+  const std::int64_t least = !packs || (is_short && has_tile_registers) ? 1
+                             : has_tile_registers                       ? kRowsOfUnitInTileRegisters
+                                                                        : kRowsOfUnit;
+  const int strip = blocking.passes ? kPassingRows : code.mr;
+  const std::int64_t rows = round_up(std::max(least, count_for(product.block_cols())), strip);
+  const std::int64_t unit = std::min(rows, blocking.rows);
+  if (unit >= product.block_rows()) return;
+  blocking.unit = unit;
+  // Pieces of rows are smaller then, and each needs all of B's block.
+  if (!blocking.passes) blocking.keeps_b = true;
+}
+
+}  // namespace tessera::cpu
