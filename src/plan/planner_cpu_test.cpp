@@ -208,6 +208,24 @@ TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
   }
 }
 
+// 13 rows and more walk a B in place in strips, and read each of its rows again for each of them:
+// workers that are dealt a few columns pack those.
+TEST(Planner, ManyWorkersPackTheFewColumnsOfBThatTheyAreDealt) {
+  const auto plan_of = [](ElementType type, const GemmShape& shape, int workers) {
+    const Machine machine = with_workers(machine_by_name("sapphire-rapids"), workers);
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine);
+  };
+  for (const GemmShape& shape :
+       {GemmShape{24, 1024, 4096}, GemmShape{32, 1024, 4096}, GemmShape{48, 1024, 4096},
+        GemmShape{32, 2000, 2000}, GemmShape{24, 500, 3000}}) {
+    const TileConfig tile = plan_of(ElementType::f32, shape, 16).tile;
+    EXPECT_FALSE(tile.b_in_place && tile.block_n < 128) << shape.m << "×" << shape.n;
+  }
+  // Two read long parts of rows, or all of fewer rows; and wide tiles fetch ahead.
+  EXPECT_TRUE(plan_of(ElementType::f32, {24, 1024, 4096}, 2).tile.b_in_place);
+  EXPECT_TRUE(plan_of(ElementType::f32, {8, 1000, 1000}, 16).tile.b_in_place);
+}
+
 TEST(Planner, OneRowIsSharedByAllCores) {
   const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
   EXPECT_EQ(plan.schedule.workers, 8);
