@@ -64,7 +64,7 @@ class Claims {
   // always the first.
   std::int32_t take(std::int32_t wanted) {
     if (count_ > kMostWanted) {
-      const std::int32_t share = next_.fetch_add(1, std::memory_order_relaxed);
+      const std::int32_t share = next_.fetch_add(1, std::memory_order_acq_rel);
       return share < count_ ? share : kNone;
     }
     if (wanted < count_ && mark(wanted)) return wanted;
@@ -76,20 +76,21 @@ class Claims {
 
   static std::size_t word_of(std::int32_t share) { return static_cast<std::size_t>(share / kBits); }
 
-  // Whether no other thread had.
+  // Whether no other thread had. Who finds nothing left has seen all that others did before they
+  // took what they have (open_tiles.hpp asks for that).
   bool mark(std::int32_t share) {
     const std::uint64_t bit = std::uint64_t{1} << (share % kBits);
-    return (taken_[word_of(share)].fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+    return (taken_[word_of(share)].fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
   }
 
   std::int32_t first_left() const {
     if (count_ > kMostWanted) {
-      const std::int32_t share = next_.load(std::memory_order_relaxed);
+      const std::int32_t share = next_.load(std::memory_order_acquire);
       return share < count_ ? share : kNone;
     }
     for (std::int32_t base = 0; base < count_; base += kBits) {
       const std::int32_t share =
-          base + std::countr_one(taken_[word_of(base)].load(std::memory_order_relaxed));
+          base + std::countr_one(taken_[word_of(base)].load(std::memory_order_acquire));
       if (share < base + kBits) return share < count_ ? share : kNone;
     }
     return kNone;

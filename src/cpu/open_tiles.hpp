@@ -3,8 +3,8 @@
 // they are not: another guest's thread runs on the same core, or a core is a small one.
 //
 // A part of a tile is some of its units, which are rows or columns (tile_run.cpp), from a pass on;
-// a pass walks over all units that are left, and adds a block of k to their sums. All that a taker
-// has to know is in one word, so that one exchange hands units over, and a word that changed in the
+// a pass walks over all units that are left, and adds a block of k to their sums. What is left of a
+// thread's part is one word, so that one exchange hands units over, and a word that changed in the
 // meantime and changed back says the same as before. Nobody waits for what was taken: the call ends
 // when all threads have nothing to do.
 //
@@ -33,7 +33,6 @@ struct TilePart {
 
 class OpenTiles {
  public:
-  static constexpr std::int64_t kMostTiles = std::int64_t{1} << 32;
   static constexpr int kMostPasses = 1 << 12;
   static constexpr int kMostUnits = (1 << 10) - 1;
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -165,7 +166,7 @@ int run_shared(const Plan& plan, const Operands& operands, Clock::duration after
     const std::unique_ptr<void, Freed> memory(cpu::allocate_pages(sizes.total() + 1));
     cpu::ItemClock clock;
     cpu::TileRunner runner(launch, sizes, memory.get(), clock);
-    runner.share(&open, 1);
+    runner.share(open, 1);
     open.close(1);
     has_come = true;
     for (const auto start = Clock::now(); Clock::now() - start < after;) std::this_thread::yield();
@@ -173,7 +174,7 @@ int run_shared(const Plan& plan, const Operands& operands, Clock::duration after
       Found found = Found::nothing_yet;
       while ((found = open.take_over(part)) == Found::nothing_yet) std::this_thread::yield();
       if (found == Found::nothing) return;
-      runner.run(item, part);
+      runner.run_part(item, part);
       ++parts;
     }
   });
@@ -181,11 +182,50 @@ int run_shared(const Plan& plan, const Operands& operands, Clock::duration after
   const std::unique_ptr<void, Freed> memory(cpu::allocate_pages(sizes.total() + 1));
   cpu::ItemClock clock;
   cpu::TileRunner runner(launch, sizes, memory.get(), clock);
-  runner.share(&open, 0);
-  runner.run(item, std::int64_t{0});
+  runner.share(open, 0);
+  runner.run_tile(item, 0);
   open.close(0);
   other.join();
   return parts;
+}
+
+// The widest piece of a shared tile, its last unit, is packed into a thread's panels: 27×3776×1199
+// in f64 under tiles of 36×240×152 once had room for 96 of 112 columns.
+TEST_P(Kernels, UnitsOfSharedTilesFitTheirPanels) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  std::mt19937 random(5);
+  const auto upto = [&](int most) { return 1 + static_cast<std::int64_t>(random() % most); };
+  for (int i = 0; i < 3000; ++i) {
+    const GemmShape shape =
+        i == 0 ? GemmShape{27, 3776, 1199} : GemmShape{upto(300), upto(4000), upto(2000)};
+    const test::Blocks blocks =
+        i == 0 ? test::Blocks{36, 240, 152}
+               : test::Blocks{upto(10) * code.mr, upto(20) * code.nr, upto(60) * 16};
+    Plan plan = plan_for(kernel(), types_of(kernel()), shape, blocks, Schedule{});
+    plan.tile.a_in_place = code.reads_in_place && random() % 2 == 0;
+    const Operands operands = {{nullptr, shape.m, shape.k, shape.k, 1, plan.problem.types.a},
+                               {nullptr, shape.k, shape.n, shape.n, 1, plan.problem.types.b},
+                               {nullptr, shape.m, shape.n, shape.n, 1, plan.problem.types.c},
+                               {},
+                               nullptr};
+    cpu::Launch launch{plan, code, {&operands, 1}, {}};
+    launch.sharers = 16;
+    const cpu::Product product = cpu::product_of(operands, plan.tile, plan.problem, code);
+    const cpu::Blocking blocking = cpu::blocking_of(launch, product);
+    if (blocking.unit == 0 || blocking.passes || product.b_in_place) continue;
+    const auto block_cols = static_cast<std::int64_t>(product.block_cols());
+    std::int64_t widest = block_cols;
+    if (blocking.units_are_cols) {
+      widest = std::min(block_cols, std::max(blocking.cols, 2 * blocking.unit - 1));
+    } else if (!blocking.keeps_b) {
+      widest = std::min(block_cols, blocking.cols);
+    }
+    const std::int64_t panels = (widest + product.code->nr - 1) / product.code->nr;
+    ASSERT_GE(cpu::panel_sizes(launch).b,
+              static_cast<std::size_t>(panels * product.code->panel_bytes_b(blocking.depth)))
+        << shape.m << "×" << shape.n << "×" << shape.k << ", " << blocks.block_m << "×"
+        << blocks.block_n << "×" << blocks.block_k;
+  }
 }
 
 TEST_P(Kernels, SharedTilesKeepTheirBits) {

@@ -22,8 +22,8 @@ constexpr double kMoreOfFew = 16;
 
 // How long a thread that has nothing to do looks for parts of others' tiles, which a pass from now
 // may be there: longer than the units of most (Blocking::unit) take.
-constexpr int kMostLooks = 256;
-constexpr int kPausesBetween = 64;  // about a microsecond; who looks slows down those who work
+constexpr int kMostLooks = 128;
+constexpr int kPausesBetween = 64;  // one to three µs; who looks slows down those who work
 
 // The next part to take over; false where there will be none.
 bool take_over(OpenTiles& open, TilePart& part) {
@@ -66,25 +66,24 @@ void run_tiles(const Launch& launch, const HostIterationSpace& host_space,
     // Their numbers are each thread's own where all have come.
     const bool shares = open && team_size() == threads;
     const int thread = thread_number();
-    if (shares) runner.share(&*open, thread);
+    if (shares) runner.share(*open, thread);
     const std::int32_t track = recorder.join();
-    const auto run_recorded = [&](TracedItem* place, const WorkItem& item, auto which) {
-      clock.begin(place, recorder.origin());
-      runner.run(item, which);
-      clock.end();
-    };
     std::int32_t tile = tiles.first();
     for (; tile != Claims::kNone; tile = tiles.next(tile)) {
       const auto [number, worker] = divide(tile, partition.workers);
-      run_recorded(recorder.place(static_cast<std::int32_t>(worker), number, track), item_of(tile),
-                   std::int64_t{tile});
+      clock.begin(recorder.place(static_cast<std::int32_t>(worker), number, track),
+                  recorder.origin());
+      runner.run_tile(item_of(tile), tile);
+      clock.end();
     }
     if (!shares) return;
     open->close(thread);
     for (TilePart part; take_over(*open, part); open->close(thread)) {
       const WorkItem item = item_of(part.tile);
       const auto worker = static_cast<std::int32_t>(part.tile % partition.workers);
-      run_recorded(recorder.place_part(worker, item, track), item, part);
+      clock.begin(recorder.place_part(worker, item, track), recorder.origin());
+      runner.run_part(item, part);
+      clock.end();
     }
   };
   share_out(static_cast<std::int32_t>(space.tiles), threads, sizes.total(), work, sizes.shares);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/passing_rule.hpp"
+#include "core/tile_registers_rule.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -32,7 +33,30 @@ std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return (value + to - 1) / to * to;
 }
 
+int strip_of(const Product& product, const Blocking& blocking) {
+  return blocking.passes ? kPassingRows : product.code->mr;
+}
+
 }  // namespace
+
+// Of nearly equal rows, so that no sliver is left at the end; of columns the last ones may be
+// nearly twice as many, for a panel of few columns takes longer.
+Units units_of(const Product& product, const Blocking& blocking, const TileExtent& tile) {
+  const std::int64_t each = blocking.unit;
+  if (blocking.units_are_cols) {
+    return {tile.cols, each, static_cast<int>(std::max<std::int64_t>(1, tile.cols / each))};
+  }
+  if (each == 0) return {tile.rows, tile.rows};
+  const std::int64_t wanted = (tile.rows + each - 1) / each;
+  const std::int64_t equal =
+      round_up((tile.rows + wanted - 1) / wanted, strip_of(product, blocking));
+  return {tile.rows, equal, static_cast<int>((tile.rows + equal - 1) / equal)};
+}
+
+int passes_of_block(const Blocking& blocking, const TileExtent& tile) {
+  if (!blocking.units_are_cols) return 1;
+  return static_cast<int>((tile.rows + blocking.rows - 1) / blocking.rows);
+}
 
 // Columns where no thread then packs what another has packed: each panel of B is one thread's, and
 // A lies in place. Elsewhere, and where there are too few of them, rows.
@@ -42,21 +66,27 @@ void choose_units(const Launch& launch, const Product& product, Blocking& blocki
                         blocking.rows_ahead == 0 && !product.is_dots && product.depth() > 0;
   if (launch.sharers == 0 || !launch.multiplies() || !is_plain) return;
   const bool has_tile_registers = code.rows_together > 0;
+  const std::int64_t depth_bytes = product.block_depth() * size_of(product.a.type);
+  // Few columns read each row of A once, of many rows together.
+  if (has_tile_registers && blocking.a_in_place &&
+      reads_rows_once(product.block_rows(), product.block_cols(), depth_bytes)) {
+    return;
+  }
   const std::int64_t work = has_tile_registers ? kWorkOfUnitInTileRegisters : kWorkOfUnit;
   const auto count_for = [&](std::int64_t other_side) {
     return work / std::max<std::int64_t>(1, other_side * product.block_depth()) + 1;
   };
   const bool packs_b = !product.b_in_place && product.packed_b == nullptr;
   // With a short k most of the time is C's, which tile registers had better write from end to end.
-  const bool is_short = product.block_depth() * size_of(product.a.type) <= kShortDepthBytes;
+  const bool is_short = depth_bytes <= kShortDepthBytes;
   const bool may_be_cols =
       packs_b && blocking.a_in_place && !is_short && launch.sharers >= kLeastForColumns;
   const std::int64_t least = blocking.passes                                ? kRowsOfUnitInPassing
                              : !packs_b || (is_short && has_tile_registers) ? 1
                              : has_tile_registers ? kRowsOfUnitInTileRegisters
                                                   : kRowsOfUnit;
-  const int strip = blocking.passes ? kPassingRows : code.mr;
-  const std::int64_t rows = round_up(std::max(least, count_for(product.block_cols())), strip);
+  const std::int64_t rows =
+      round_up(std::max(least, count_for(product.block_cols())), strip_of(product, blocking));
   if (blocking.passes || may_be_cols) {
     std::int64_t panel = has_tile_registers ? 2 * code.nr : code.nr;
     if (blocking.passes) {
@@ -64,11 +94,14 @@ void choose_units(const Launch& launch, const Product& product, Blocking& blocki
       const bool is_wide = product.block_cols() >= kEnoughUnits * blocking.fetched_cols;
       panel = is_wide ? blocking.fetched_cols : code.passing_cols;
     }
-    const std::int64_t cols = round_up(count_for(product.block_rows()), panel);
+    const std::int64_t cols =
+        round_up(count_for(std::min(product.block_rows(), blocking.rows)), panel);
     const std::int64_t units = product.block_cols() / cols;
     if (units >= kEnoughUnits || (units > 1 && units * rows >= product.block_rows())) {
       blocking.unit = cols;
       blocking.units_are_cols = true;
+      // The last ones of a tile are taken together.
+      blocking.cols = std::max(blocking.cols, 2 * cols);
       blocking.fetched_cols = std::min(blocking.fetched_cols, cols);
       return;
     }

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/passing_rule.hpp"
 #include "cpu/copied_rows.hpp"
 #include "cpu/packed_layout.hpp"
 #include "schedule/fixup.hpp"
@@ -56,7 +55,7 @@ class TileRunner::Pieces {
     const int count = tiles_->take(thread_, most, unit);
     if (count == 0) return false;
     first_ = unit * units_.each;
-    after_ = start_of(unit + count);
+    after_ = units_.start_of(unit + count);
     return true;
   }
 
@@ -67,13 +66,11 @@ class TileRunner::Pieces {
   bool is_first() const { return first_ == begin_; }
 
   std::int64_t begin() const { return begin_; }
-  std::int64_t end() const { return tiles_ != nullptr ? start_of(tiles_->end(thread_)) : end_; }
-
- private:
-  std::int64_t start_of(int unit) const {
-    return unit == units_.count ? units_.size : unit * units_.each;
+  std::int64_t end() const {
+    return tiles_ != nullptr ? units_.start_of(tiles_->end(thread_)) : end_;
   }
 
+ private:
   std::int64_t begin_ = 0;
   std::int64_t first_ = 0;
   std::int64_t after_ = 0;
@@ -131,20 +128,20 @@ void TileRunner::run(const WorkItem& item) {
   walk(item, product_.extent(item), 0, sums_);
 }
 
-void TileRunner::run(const WorkItem& item, std::int64_t tile) {
+void TileRunner::run_tile(const WorkItem& item, std::int32_t tile) {
   select(item.group);
   const TileExtent extent = product_.extent(item);
-  const std::int64_t passes = std::int64_t{item.k_end} * passes_of_block(extent);
-  const Units units = units_of(extent);
+  const std::int64_t passes = std::int64_t{item.k_end} * passes_of_block(blocking_, extent);
+  const Units units = units_of(product_, blocking_, extent);
   const bool opens = open_ != nullptr && units.count > 1 && units.count <= OpenTiles::kMostUnits &&
-                     passes <= OpenTiles::kMostPasses && tile < OpenTiles::kMostTiles;
+                     passes <= OpenTiles::kMostPasses;
   if (!opens) return walk(item, extent, 0, sums_);
   const auto number = static_cast<std::uint32_t>(tile);
   open_->open_own(thread_, number, units.count);
   walk_open(item, extent, {number, 0, 0, units.count}, sums_);
 }
 
-void TileRunner::run(const WorkItem& item, const TilePart& part) {
+void TileRunner::run_part(const WorkItem& item, const TilePart& part) {
   select(item.group);
   open_->open(thread_, part);
   walk_open(item, product_.extent(item), part, open_->sums_of(part.tile));
@@ -154,31 +151,10 @@ void TileRunner::walk_open(const WorkItem& item, const TileExtent& tile, const T
                            unsigned char* sums) {
   is_open_ = true;
   is_first_pass_ = true;
-  units_ = units_of(tile);
+  units_ = units_of(product_, blocking_, tile);
   first_unit_ = part.begin;
   walk(item, tile, part.pass, sums);
   is_open_ = false;
-}
-
-// Of nearly equal rows, so that no sliver is left at the end; of columns the last ones may be more,
-// for a panel of few columns takes longer.
-TileRunner::Units TileRunner::units_of(const TileExtent& tile) const {
-  const std::int64_t each = blocking_.unit;
-  if (blocking_.units_are_cols) {
-    return {tile.cols, each, static_cast<int>(std::max<std::int64_t>(1, tile.cols / each))};
-  }
-  if (each == 0) return {tile.rows, tile.rows};
-  const std::int64_t strip = blocking_.passes ? kPassingRows : product_.code->mr;
-  const std::int64_t wanted = (tile.rows + each - 1) / each;
-  const std::int64_t equal = ((tile.rows + wanted - 1) / wanted + strip - 1) / strip * strip;
-  return {tile.rows, equal, static_cast<int>((tile.rows + equal - 1) / equal)};
-}
-
-// Walks over all units that add a block of k to their sums: one for each piece of rows where they
-// are columns.
-int TileRunner::passes_of_block(const TileExtent& tile) const {
-  if (!blocking_.units_are_cols) return 1;
-  return static_cast<int>((tile.rows + blocking_.rows - 1) / blocking_.rows);
 }
 
 TileRunner::Pieces TileRunner::next_pass() {
@@ -229,7 +205,7 @@ void TileRunner::walk(const WorkItem& item, const TileExtent& tile, int first_pa
   next.beta = 1;
 
   const Finish finish = finish_of(tile, scaled);
-  const int each = passes_of_block(tile);
+  const int each = passes_of_block(blocking_, tile);
   std::int64_t from_row = first_pass % each * blocking_.rows;
   for (std::int32_t iteration = k_begin + first_pass / each; iteration < k_end; ++iteration) {
     multiply_block(item, tile, iteration, from_row, iteration == k_begin ? first : next, finish,
@@ -356,16 +332,17 @@ void TileRunner::look_ahead(const WorkItem& item, const TileExtent& tile, std::i
     const std::int64_t from = depth * row / tile.rows;
     const std::int64_t to = depth * next_row / tile.rows;
     ahead_.soon = far_rows(product_.b, next_k + from, tile.col, to - from, tile.cols);
-  } else if (reads_b && next_col < tile.cols) {
+  } else if (reads_b && next_col < end_col) {
     ahead_.soon = far_rows(product_.b, k, tile.col + next_col, depth_at(k), cols_at(next_col));
-  } else if (blocking_.fetches_panels && (next_col < tile.cols || !is_last_row)) {
+  } else if (blocking_.fetches_panels && (next_col < end_col || !is_last_row)) {
     const KernelCode& code = *product_.code;
     const std::int64_t panel_bytes = code.panel_bytes_b(depth_at(k));
-    const std::int64_t next = next_col < tile.cols ? next_col : 0;
+    const std::int64_t next = next_col < end_col ? next_col : cols.begin();
     const std::int64_t panels = (cols_at(next) + code.nr - 1) / code.nr;
     ahead_.soon = {b_panels_ + next / code.nr * panel_bytes, 0, panels * panel_bytes, 1};
-  } else if (is_last_row && next_col >= tile.cols && !is_last_k) {
-    ahead_.soon = far_rows(product_.b, next_k, tile.col, depth_at(next_k), cols_at(0));
+  } else if (is_last_row && next_col >= end_col && !is_last_k) {
+    const std::int64_t first = cols.begin();
+    ahead_.soon = far_rows(product_.b, next_k, tile.col + first, depth_at(next_k), cols_at(first));
   }
 }
 
@@ -388,7 +365,10 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const bool looks_ahead = depth > 0 && streams == 0 && task.rows_ahead == 0 &&
                            (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
-  if (depth > 0 && blocking_.passes) task.passing_panel = b_panels_;
+  if (depth > 0 && blocking_.passes) {
+    task.passing_panel = b_panels_;
+    held_b_ = {};
+  }
 
   for (std::int64_t from = 0; from == 0 || from < depth;
        from += std::max(task.depth, blocking_.step)) {

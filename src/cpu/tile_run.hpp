@@ -11,6 +11,7 @@
 #include "cpu/open_tiles.hpp"
 #include "cpu/product.hpp"
 #include "cpu/recorder.hpp"
+#include "cpu/shared_units.hpp"
 
 namespace tessera::cpu {
 
@@ -20,29 +21,23 @@ class TileRunner {
   // what an item is at.
   TileRunner(const Launch& launch, const PanelSizes& sizes, void* memory, ItemClock& clock);
 
-  // `tiles`: where others may take over parts of what this thread, number `thread` there, is at;
-  // null: nowhere.
-  void share(OpenTiles* tiles, int thread) {
-    open_ = tiles;
+  // From here on others may take over parts of what this thread, number `thread` of `tiles`, is at.
+  void share(OpenTiles& tiles, int thread) {
+    open_ = &tiles;
     thread_ = thread;
     open_->collect_in(thread, sums_);
   }
 
   void run(const WorkItem& item);
   // A whole tile of this number, which is opened where it has several units.
-  void run(const WorkItem& item, std::int64_t tile);
+  void run_tile(const WorkItem& item, std::int32_t tile);
   // What was taken over of it.
-  void run(const WorkItem& item, const TilePart& part);
+  void run_part(const WorkItem& item, const TilePart& part);
 
  private:
   // Rows or columns that are walked one piece after another.
   class Pieces;
-  // What of a tile is handed over: rows, or columns where B is packed in passing.
-  struct Units {
-    std::int64_t size = 0;  // of the tile
-    std::int64_t each = 0;
-    int count = 1;
-  };
+
   // Which block a buffer holds, so that a neighbouring item need not pack it again.
   struct Held {
     std::int32_t group = -1;
@@ -60,8 +55,6 @@ class TileRunner {
   void walk_open(const WorkItem& item, const TileExtent& tile, const TilePart& part,
                  unsigned char* sums);
   Pieces next_pass();
-  Units units_of(const TileExtent& tile) const;
-  int passes_of_block(const TileExtent& tile) const;
   void multiply_block(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
                       std::int64_t from_row, BlockTask task, const Finish& finish, bool finishes);
   BlockOperand block_of_a(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
