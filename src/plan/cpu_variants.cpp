@@ -326,7 +326,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
       tiles.push_back(tile);
     }
   }
-  if (reads_far_rows()) return tiles;
+  if (reads_far_rows() && !packs_what_stays(workers)) return tiles;
   TileConfig tile = packed;
   const bool is_deep = packed.block_k * kernel.packed_size > kDepthBytesInPlace;
   tile.block_n = choose_block(

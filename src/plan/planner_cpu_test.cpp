@@ -221,6 +221,14 @@ TEST(Planner, ManyWorkersPackTheFewColumnsOfBThatTheyAreDealt) {
     const TileConfig tile = plan_of(ElementType::f32, shape, 16).tile;
     EXPECT_FALSE(tile.b_in_place && tile.block_n < 128) << shape.m << "×" << shape.n;
   }
+  // As soon as they are more than a wide tile's, where a worker's part stays in its L2.
+  for (const GemmShape& shape :
+       {GemmShape{9, 1000, 1000}, GemmShape{13, 1000, 2000}, GemmShape{16, 640, 5000}}) {
+    const Plan plan = plan_of(ElementType::f32, shape, 16);
+    EXPECT_FALSE(plan.tile.b_in_place) << shape.m << "×" << shape.n;
+    EXPECT_GE(plan.decomposition.tiles * plan.decomposition.iterations_per_tile, 16);
+  }
+  EXPECT_TRUE(plan_of(ElementType::f32, {16, 4096, 4096}, 16).tile.b_in_place);
   // Two read long parts of rows, or all of fewer rows; and wide tiles fetch ahead.
   EXPECT_TRUE(plan_of(ElementType::f32, {24, 1024, 4096}, 2).tile.b_in_place);
   EXPECT_TRUE(plan_of(ElementType::f32, {8, 1000, 1000}, 16).tile.b_in_place);
