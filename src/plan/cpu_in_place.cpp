@@ -141,7 +141,7 @@ bool CpuVariants::packs_what_stays(int workers) const {
          parts_of_b_stay(workers) && finds_room;
 }
 
-// Whether workers had better divide k than rows of B (plan/worker_time.cpp has what that costs,
+// Whether workers had better divide k than rows of B (plan/worker_time_cpu.cpp has what that costs,
 // which predictions of products that wait for memory leave out).
 bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
   const GemmShape& shape = product.shape;

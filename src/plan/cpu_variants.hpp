@@ -20,7 +20,7 @@ struct CpuVariants {
   int packed_block_k(std::int64_t splits) const;
   bool reads_rows_of_a_once() const;
   // Workers that pack B in passing rather have their own rows of A, which they read again and
-  // again (plan/worker_time.cpp).
+  // again (plan/worker_time_cpu.cpp).
   bool may_pass_here() const;
   // The tile with the operands in place that may pay, and packed. In place comes first: where both
   // wait for the memory alike, the less work the better.

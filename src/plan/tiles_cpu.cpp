@@ -91,8 +91,8 @@ std::vector<int> worker_counts(const PlanRequest& request) {
 // first that leave a worker the least of A and B: where predictions are alike, that choice stands,
 // and many workers share the last cache's bandwidth, which no prediction counts. Of two that leave
 // as much the one with more parts of the columns comes first. Where they may pack B in passing, a
-// byte of A counts as two of B (plan/worker_time.cpp), and more parts of the rows come first, as
-// where rows of C are dear to share.
+// byte of A counts as two of B (plan/worker_time_cpu.cpp), and more parts of the rows come first,
+// as where rows of C are dear to share.
 std::vector<int> cuts_of_plane(const GemmShape& shape, int workers, bool may_pass, bool are_dear) {
   std::vector<int> cuts;
   for (int across_m = 1; across_m <= workers; ++across_m) {

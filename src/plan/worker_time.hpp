@@ -1,5 +1,6 @@
 // The times of one worker on one tile shape: what an iteration takes, and what finishing a tile
-// takes. cost.hpp makes whole schedules of them.
+// takes, on a CPU (worker_time_cpu.cpp) and on a GPU (worker_time_gpu.cpp). cost.hpp makes whole
+// schedules of them.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +38,9 @@ struct WorkerTime {
            other;
   }
 };
+
+// What the catalogue says of a kernel; of none, what is usual.
+KernelSpeed speed_of(const KernelEntry* kernel);
 
 // One worker's share of the shared cache's bandwidth.
 double worker_cache_rate(const Machine& machine);

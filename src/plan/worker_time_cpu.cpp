@@ -1,0 +1,328 @@
+#include "plan/worker_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/in_place_rule.hpp"
+#include "core/tile_registers_rule.hpp"
+#include "plan/orientation.hpp"
+#include "plan/passing.hpp"
+#include "plan/row_of_c_cut.hpp"
+#include "plan/whole_rows.hpp"
+#include "schedule/iteration_space.hpp"
+
+namespace tessera {
+namespace {
+
+// Share of the time for reading and writing C between two k-blocks on a CPU that the multiplication
+// does not hide. Zen 4, 2026-11.
+constexpr double kExposedAccumulation = 0.3;
+
+// Packing what lies in L2 takes this share of the time of packing from memory, where lines are
+// fetched ahead. Zen 4: 20 against 45 ps/byte, 2026-11.
+constexpr double kPackingFromL2 = 0.45;
+// The same of B in bytes, four of which become a unit, and whose columns are added up: Zen 5, 24 to
+// 35 ps/byte, 2026-11.
+constexpr double kPackingBytesFromL2 = 0.7;
+
+// To widen takes as long as packing the bytes that come of it, from L2 as many of them do; rows of
+// A, which are transposed, take twice that, and a panel that is not full as two. Emerald Rapids,
+// one thread, 2026-11, for an element: of B 120 to 140 ps, of A 160 to 270, of narrow panels with
+// their padding 200 to 340. Mean regret against the faster of the two bf16 kernels, 150 products in
+// rows on one thread, 100 on two, 60 with A and 60 with B across: 0.9, 0.8, 0.3 and 0.8 %; always
+// with bf16's own instructions 23, 20, 20 and 17 %.
+constexpr double kPackingWidenedFromL2 = 0.7;
+constexpr double kWidenedEdge = 2;
+constexpr double kWidenedRows = 2.0;
+
+// Rows of A that lie along k are not transposed, but copied or read in place (cpu/tile_run.hpp);
+// the narrow register tiles of AVX2, which transpose them, take the same here.
+constexpr double kCopyingRows = 0.5;
+
+// A byte of B read in place against one packed from memory: the first strip of rows waits for it,
+// and each further strip misses some TLB entries, but where whole rows are read, which are fetched
+// ahead. Zen 4, n = k = 4096, 2026-11: 36 and 4.5 against 45 ps/byte. Up to 16 rows of C wait less:
+// Zen 5, B in the last cache, 6 to 9 ps/byte in f32, f64 and bf16.
+constexpr double kFirstInPlace = 0.8;
+constexpr double kStreamedInPlace = 0.17;
+constexpr double kStreamedRows = 16;
+constexpr double kAgainInPlace = 0.00375;  // times an element's bytes
+constexpr double kWholeRowsInPlace = 0.5;
+
+// Where whole rows are read (plan/whole_rows.hpp): the more there is to multiply the less waits
+// together with it. Emerald Rapids, one thread, f32, 2026-11, ps a byte of B beyond the
+// multiply-adds, n = k = 4096: m = 12 17, 16 27, 32 34, 48 43; n = 5001, k = 3001: 12 15, 16 21, 24
+// 27, 32 36.
+constexpr double kWholeRowsFirst = 0.2;
+constexpr double kWholeRowsForEach = 0.015;
+
+// A byte of A, which every panel's columns read again, and of B that is packed in passing
+// (cpu/passing.hpp), against one packed from memory; both are fetched ahead. Emerald Rapids, two
+// threads, 2026-11, per cent of the peak with A's rows divided and with B's columns: 1000³ 92.8 and
+// 91.1, 512³ 95.7 and 94.3, 256×256×2048 93.9 and 90.9, 384×384×3000 93.4 and 91.6, 300×700×500
+// 92.6 and 92.8, 300×1000×1000 91.8 and 91.5.
+constexpr double kRowsInPassing = 1.2;
+constexpr double kColumnsInPassing = 0.3;
+
+// And wherever B comes from, its panels are left behind: a first strip takes some 0.4 µs longer for
+// 48 KB of them (128×48×256 beside 504×48×256).
+constexpr double kPanelsInPassing = 0.2;
+
+// A register tile reads vectors of B in place that lie across cache lines, or are masked, with each
+// step of k; packed ones do not. Seconds for each. Zen 5, 2026-11, mean regret without and with:
+// 80 log-uniform products in f32 on one thread 2.5 and 0.8 %, 80 others 2.5 and 0.9 %, 100 on two
+// threads 7.0 and 2.9 %. Rows that start on lines take no longer: 256³ in f32 147 µs in place, 152
+// packed.
+constexpr double kAcrossLines = 0.25e-9;
+
+// Where workers share rows, the processor's prefetching runs on into the other's part, and writes
+// meet in a line: seconds for each row, of B that few rows of C stream by, and of C unless its rows
+// start on cache lines, less a share of the row's arithmetic, which hides it. Zen 4, two threads,
+// 2026-11: 100 to 240 ns; and 55 to 270 ns with k below 60, 90 with 156, none beyond. Zen 5, mean
+// regret of 100 log-uniform products in f32 and in i8 on two threads, with 120 ns for a row of C
+// 3.7 and 4.6 %, with 50 ns 2.7 and 3.4 %, with none 2.8 and 2.3 %.
+constexpr double kRowOfBCut = 200e-9;
+constexpr double kRowOfCCut = 50e-9;
+constexpr double kRowOfCHidden = 0.2;
+
+// Emerald Rapids, two threads, 2026-11: m = 1, 2, 4 and 8 with n = k = 4096 take 7, 11, 17 and 48
+// ns more for each row that is cut than with k cut instead, m = 4, 16 and 32 with n = 5001 28, 48
+// and 52 ns. However many rows of C there are.
+constexpr double kRowOfBCutShort = 30e-9;
+
+double row_of_b_cut(const Machine& machine, double rows, bool interleaves) {
+  if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
+  return rows <= kStreamedRows ? kRowOfBCut : 0;
+}
+
+// Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
+// register tile is faster, but not below a third: then too few accumulators are in flight to cover
+// the latency.
+double effective_rows(double rows, int mr) {
+  if (mr <= 1) return rows;
+  const double whole = std::floor(rows / mr) * mr;
+  const double rest = rows - whole;
+  return whole + (rest > 0 ? std::max(rest, mr / 3.0) : 0);
+}
+
+// Columns, in whole vectors: two make a register tile's width.
+double effective_columns(double cols, int nr) {
+  const double vector = nr / 2.0;
+  return nr > 1 ? std::ceil(cols / vector) * vector : cols;
+}
+
+// One iteration's block as the kernel faces it (orientation.hpp).
+struct Block {
+  double rows = 0;
+  double all_rows = 0;     // of C,
+  double b_row_bytes = 0;  // and from one row of B to the next
+  double cols = 0;
+  double depth = 0;
+  bool is_wide = false;  // at least half of all columns
+  bool cuts_rows = false;
+  bool a_in_place = false;
+  bool b_in_place = false;
+  bool b_crosses_lines = false;  // its rows start off cache lines
+  bool is_dots = false;          // B in place along k
+  bool a_lies_along_k = false;
+  int a_size = 0;
+  int b_size = 0;
+};
+
+// With a tile for each worker the largest counts, and with more of them the average.
+double side_of_block(std::int64_t size, int block, std::int32_t count, bool is_largest) {
+  if (is_largest) return static_cast<double>(std::min<std::int64_t>(size, block));
+  return static_cast<double>(size) / count;
+}
+
+Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
+               const TileConfig& tile, int workers) {
+  const FacedProduct faced = face(problem, shape, register_tile(tile));
+  const TileConfig facing = faced.is_turned ? turned(tile) : tile;
+  const auto n = static_cast<double>(faced.shape.n);
+  const auto k = static_cast<double>(std::max<std::int64_t>(shape.k, 1));
+  Block block;
+  const bool is_largest = grid.tiles() > 1 && grid.tiles() <= workers;
+  block.rows =
+      side_of_block(faced.shape.m, facing.block_m, faced.is_turned ? grid.n : grid.m, is_largest);
+  block.cols =
+      side_of_block(faced.shape.n, facing.block_n, faced.is_turned ? grid.m : grid.n, is_largest);
+  block.depth = k / grid.k;
+  block.all_rows = static_cast<double>(faced.shape.m);
+  block.is_wide = 2 * block.cols >= n;
+  block.cuts_rows = block.cols < n;
+  block.a_in_place = facing.a_in_place;
+  block.b_in_place = facing.b_in_place;
+  const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
+  block.b_crosses_lines = faced.b_rows_are_dense && b_layout.alignment < kCacheLineBytes;
+  block.a_lies_along_k = faced.a_lies_along_k;
+  block.is_dots = facing.b_in_place && faced.b_lies_along_k && !faced.b_rows_are_dense;
+  block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
+  block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
+  block.b_row_bytes = n * block.b_size;
+  return block;
+}
+
+// What one worker reads and writes of a product, again and again where calls repeat; of all groups
+// together at most `all_bytes`.
+double worker_footprint(const Block& block, const TileGrid& grid, const Problem& problem,
+                        int workers, double all_bytes) {
+  const double k = block.depth * grid.k;
+  const double tile = block.rows * k * block.a_size + block.cols * k * block.b_size +
+                      block.rows * block.cols * size_of(problem.types.c);
+  const double tiles = std::max(1.0, static_cast<double>(grid.tiles()) / workers);
+  return std::min(all_bytes, tiles * tile);
+}
+
+// Share of operands that does not come from L2.
+double share_beyond_l2(const Machine& machine, double footprint) {
+  return std::max(0.0,
+                  1 - static_cast<double>(machine.scratchpad_bytes) / std::max(footprint, 1.0));
+}
+
+// Of a B in place workers that are dealt few columns read a little of each row, which lies in
+// another page than the last one, again for each strip of rows of C, in whatever cache: so long for
+// each such row. Wide tiles, which up to twelve rows are walked by, fetch rows ahead. Emerald
+// Rapids, 16 threads, 2026-11, by all candidates of 24 products, 13 to 48 rows, the time as planned
+// without over the best one's: f32 24×1024×4096 1.76, 48×1024×4096 1.88, 32×2000×2000 1.69,
+// 24×500×3000 2.58, f64 32×1024×2048 1.92, 32×500×2000 1.38. Not measured on AMD's processors.
+constexpr double kPartOfFarRow = 13e-9;
+constexpr double kPageBytes = 4096;
+
+double reading_far_rows(const Block& block, const Machine& machine, bool interleaves,
+                        double strips) {
+  const bool takes_parts = !block.is_wide && block.cols * block.b_size < kPageBytes;
+  if (!takes_parts || block.all_rows <= kRowsOfWideTilesFromL2 ||
+      !reads_whole_rows(machine, interleaves)) {
+    return 0;
+  }
+  return kPartOfFarRow * std::min(1.0, block.b_row_bytes / kPageBytes) * block.depth * strips;
+}
+
+// Seconds to read B where it lies, beyond what packed panels take. To interleave or widen rows in
+// registers takes for each element what packing from L2 takes for a byte, wherever they come from:
+// Zen 5, one thread, 2026-11, 20 to 27 ps with 8-bit integers, 9 to 18 with bf16. Dot
+// products do neither.
+double reading_in_place(const Block& block, const Machine& machine, const TileConfig& tile,
+                        const KernelEntry* kernel, double footprint) {
+  const bool interleaves = kernel != nullptr && kernel->interleaves && !block.is_dots;
+  const bool widens = kernel != nullptr && kernel->widens && !block.is_dots;
+  const int mr = std::max(tile.mr, 1);
+  const double bytes = block.depth * block.cols * block.b_size;
+  const double strips = std::ceil(block.rows / mr);
+  const bool is_fetched_ahead = block.is_wide && leave_room(bytes, machine.scratchpad_bytes);
+  const double streamed = block.rows <= kStreamedRows ? kStreamedInPlace : kFirstInPlace;
+  const double first = reads_whole_rows(machine, interleaves)
+                           ? kWholeRowsFirst + kWholeRowsForEach * block.rows
+                           : streamed;
+  const double share =
+      is_fetched_ahead ? kWholeRowsInPlace : first + kAgainInPlace * block.b_size * (strips - 1);
+  const double converting = interleaves || widens ? kPackingFromL2 / block.b_size : 0;
+  const double far_rows = block.is_dots ? 0 : reading_far_rows(block, machine, interleaves, strips);
+  return far_rows + std::max(share * share_beyond_l2(machine, footprint), converting) * bytes *
+                        machine.cost.pack_seconds_per_byte;
+}
+
+// Seconds to read A, and B while it is packed, beyond what comes from L2, and to pack it.
+double reading_in_passing(const Block& block, const Machine& machine, double footprint) {
+  const double beyond = share_beyond_l2(machine, footprint);
+  return block.depth *
+         (kRowsInPassing * beyond * block.rows * block.a_size +
+          (kColumnsInPassing * beyond + kPanelsInPassing) * block.cols * block.b_size) *
+         machine.cost.pack_seconds_per_byte;
+}
+
+// The share of C's sums that leave L2 from one iteration to the next. Beside packed panels half of
+// it is theirs; in passing nearly all, and twice as many sums all leave. Emerald Rapids, f32, two
+// threads, 1000³ under tiles of 504×1008, 2026-11: 6.58 ms with 256 of k at a time, 6.57 with 512;
+// one thread, 1000×1000: 12.31 and 12.14. Beside B's blocks for tile registers a quarter is theirs:
+// Granite Rapids, two threads, bf16 1024³ 853 µs under four tiles of 256 rows, 770 under two of
+// 512 columns.
+double sums_beyond_l2(const Machine& machine, double bytes, bool passes, bool b_is_near) {
+  const auto l2 = static_cast<double>(machine.scratchpad_bytes);
+  if (!passes) return (b_is_near ? 4 : 2) * bytes <= l2 ? 0 : 1;
+  return std::clamp(2 * (1 - l2 / std::max(bytes, 1.0)), 0.0, 1.0);
+}
+
+// Rows or columns that take as long to widen as these do, in panels of `width`.
+double widened(double count, int width) {
+  const double whole = std::floor(count / width) * width;
+  return whole + (count > whole ? kWidenedEdge * width : 0);
+}
+
+double widening(const Block& block, const Machine& machine, const KernelEntry& kernel,
+                double footprint) {
+  const double of_b = block.b_in_place ? 0 : widened(block.cols, kernel.tile.nr);
+  const double elements = kWidenedRows * widened(block.rows, kernel.tile.mr) + of_b;
+  return elements * block.depth * kernel.packed_size *
+         std::lerp(kPackingWidenedFromL2, 1, share_beyond_l2(machine, footprint)) *
+         machine.cost.pack_seconds_per_byte;
+}
+
+double packing(const Block& block, const Machine& machine, double footprint, bool copies_a) {
+  const double beyond = share_beyond_l2(machine, footprint);
+  const double a_share = block.a_in_place ? 0 : copies_a && block.a_lies_along_k ? kCopyingRows : 1;
+  const double a_bytes = a_share * block.rows * block.depth * block.a_size;
+  const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
+  const double b_from_l2 = block.b_size == 1 ? kPackingBytesFromL2 : kPackingFromL2;
+  return (a_bytes * std::lerp(kPackingFromL2, 1, beyond) +
+          b_bytes * std::lerp(b_from_l2, 1, beyond)) *
+         machine.cost.pack_seconds_per_byte;
+}
+
+}  // namespace
+
+// A CPU's edge tiles compute only what is there, rounded up to its registers. Packing and the
+// traffic of C between k-blocks are paid beside the arithmetic.
+WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
+                       const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
+                       int workers, double all_bytes) {
+  const int busy = std::min(workers, machine.workers);
+  const Block block = block_of(shape, grid, problem, tile, busy);
+  const double footprint = worker_footprint(block, grid, problem, busy, all_bytes);
+  const double peak = kernel != nullptr ? peak_of(*kernel, machine) : machine.peak(problem.types.a);
+  const double rate = peak * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
+  const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
+  const bool passes = passing_of(tile, kernel, problem, shape, machine) == Passing::by_blocks;
+  WorkerTime time;
+  time.arithmetic = 2 * effective_rows(block.rows, passes ? kPassingRows : tile.mr) *
+                    effective_columns(block.cols, tile.nr) * block.depth / rate;
+  const bool b_is_near = kernel != nullptr && has_tile_registers(*kernel);
+  const bool interleaves = kernel != nullptr && kernel->interleaves;
+  const bool copies_a =
+      kernel != nullptr && (kernel->reads_in_place || (interleaves && !block.b_in_place));
+  const bool widens = kernel != nullptr && kernel->packed_size > block.a_size && !block.is_dots;
+  time.packing = widens ? widening(block, machine, *kernel, footprint)
+                        : packing(block, machine, footprint, copies_a);
+  if (passes) {
+    time.packing += reading_in_passing(block, machine, footprint);
+  } else if (block.b_in_place) {
+    time.packing += reading_in_place(block, machine, tile, kernel, footprint);
+    if (block.b_crosses_lines) {
+      time.packing += kAcrossLines * block.depth * std::ceil(block.rows / std::max(tile.mr, 1)) *
+                      std::ceil(block.cols / std::max(tile.nr, 1));
+    }
+  }
+  if (block.cuts_rows && busy > 1) {
+    if (block.rows <= kStreamedRows || (block.b_in_place && !passes)) {
+      time.packing += row_of_b_cut(machine, block.rows, interleaves) *
+                      share_beyond_l2(machine, footprint) * block.depth;
+    }
+    const double by_tile_registers =
+        row_of_c_cut_by_tile_registers(kernel, shape, problem, machine, busy);
+    if (by_tile_registers > 0) {
+      time.finish = block.rows * by_tile_registers;
+    } else if (problem.c.alignment < kCacheLineBytes) {
+      time.finish =
+          std::max(0.0, kRowOfCCut * block.rows - kRowOfCHidden * grid.k * time.arithmetic);
+    }
+  }
+  const double accumulating =
+      grid.k > 1 ? sums_beyond_l2(machine, accumulators, passes, b_is_near) * kExposedAccumulation *
+                       2 * accumulators / worker_cache_rate(machine)
+                 : 0;
+  time.other = accumulating + machine.cost.iteration_overhead_seconds;
+  return time;
+}
+
+}  // namespace tessera
