@@ -33,10 +33,6 @@ constexpr std::int64_t kWidestStream = 8192;  // columns of sums that stay in L2
 // with 2, 5.23 with 1.
 constexpr std::int64_t kStripsOfA = 1;
 
-std::int64_t round_up(std::int64_t value, std::int64_t to) {
-  return (value + to - 1) / to * to;
-}
-
 // Whether a block of B in place is most of its rows, so that it lies in one piece of memory, and
 // two such pieces leave room in L2.
 bool is_one_piece(const Product& product, std::int64_t l2) {

@@ -13,6 +13,10 @@
 
 namespace tessera::cpu {
 
+inline std::int64_t round_up(std::int64_t value, std::int64_t to) {
+  return (value + to - 1) / to * to;
+}
+
 // What all threads of a call share.
 struct Launch {
   const Plan& plan;

@@ -2,11 +2,11 @@
 // part of another's. Equal tiles make workers end together only where cores are equally fast, and
 // they are not: another guest's thread runs on the same core, or a core is a small one.
 //
-// A part of a tile is some of its units, which are rows or columns (tile_run.cpp), from a pass on;
-// a pass walks over all units that are left, and adds a block of k to their sums. What is left of a
-// thread's part is one word, so that one exchange hands units over, and a word that changed in the
-// meantime and changed back says the same as before. Nobody waits for what was taken: the call ends
-// when all threads have nothing to do.
+// A part of a tile is some of its units, which are rows or columns (shared_units.hpp), from a pass
+// on; a pass walks over all units that are left, and adds a block of k to their sums. What is left
+// of a thread's part is one word, so that one exchange hands units over, and a word that changed in
+// the meantime and changed back says the same as before. Nobody waits for what was taken: the call
+// ends when all threads have nothing to do.
 //
 // The bits of C do not depend on who computes a row or column: each of its elements is the same
 // chain of multiply-adds along k.
@@ -32,9 +32,14 @@ struct TilePart {
 };
 
 class OpenTiles {
+  static constexpr int kUnitBits = 10;
+  static constexpr int kPassBits = 12;
+  static constexpr std::uint64_t kUnitMask = (1 << kUnitBits) - 1;
+  static constexpr std::uint64_t kPassMask = (1 << kPassBits) - 1;
+
  public:
-  static constexpr int kMostPasses = 1 << 12;
-  static constexpr int kMostUnits = (1 << 10) - 1;
+  static constexpr int kMostPasses = 1 << kPassBits;
+  static constexpr int kMostUnits = (1 << kUnitBits) - 1;
 
   // May throw std::bad_alloc. `threads`: numbers that callers come with, each its own; all are
   // waited for until they close.
@@ -145,11 +150,8 @@ class OpenTiles {
     std::atomic<unsigned char*> sums{nullptr};
   };
 
+  // Of a thread that has not come: nothing to take, but open.
   static constexpr TilePart kComing = {0, 0, 1, 1};
-  static constexpr int kUnitBits = 10;
-  static constexpr int kPassBits = 12;
-  static constexpr std::uint64_t kUnitMask = (1 << kUnitBits) - 1;
-  static constexpr std::uint64_t kPassMask = (1 << kPassBits) - 1;
 
   static std::uint64_t pack(const TilePart& part) {
     return (static_cast<std::uint64_t>(part.tile) << (kPassBits + 2 * kUnitBits)) |

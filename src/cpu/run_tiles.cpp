@@ -45,10 +45,11 @@ bool are_tiles_taken(const Plan& plan, const IterationSpace& space) {
 }
 
 bool is_worth_sharing(const Plan& plan, const KernelCode& code, int threads) {
+  if (threads <= 1) return false;
   double work = 0;
   for (const GemmShape& shape : plan.problem.groups) work += multiply_adds(shape);
   const double each = code.rows_together > 0 ? kWorkWorthSharingInTileRegisters : kWorkWorthSharing;
-  return threads > 1 && work >= threads * each * (threads <= kFewThreads ? kMoreOfFew : 1);
+  return work >= threads * each * (threads <= kFewThreads ? kMoreOfFew : 1);
 }
 
 void run_tiles(const Launch& launch, const HostIterationSpace& host_space,

@@ -29,10 +29,6 @@ constexpr std::int64_t kShortDepthBytes = 256;
 // 0.93 and 0.99, 1024³ 0.85 and 1.01, 256×1024×1024 0.86 and 0.96.
 constexpr int kLeastForColumns = 4;
 
-std::int64_t round_up(std::int64_t value, std::int64_t to) {
-  return (value + to - 1) / to * to;
-}
-
 int strip_of(const Product& product, const Blocking& blocking) {
   return blocking.passes ? kPassingRows : product.code->mr;
 }

@@ -132,26 +132,27 @@ void TileRunner::run_tile(const WorkItem& item, std::int32_t tile) {
   select(item.group);
   const TileExtent extent = product_.extent(item);
   const std::int64_t passes = std::int64_t{item.k_end} * passes_of_block(blocking_, extent);
-  const Units units = units_of(product_, blocking_, extent);
-  const bool opens = open_ != nullptr && units.count > 1 && units.count <= OpenTiles::kMostUnits &&
-                     passes <= OpenTiles::kMostPasses;
+  units_ = units_of(product_, blocking_, extent);
+  const bool opens = open_ != nullptr && units_.count > 1 &&
+                     units_.count <= OpenTiles::kMostUnits && passes <= OpenTiles::kMostPasses;
   if (!opens) return walk(item, extent, 0, sums_);
   const auto number = static_cast<std::uint32_t>(tile);
-  open_->open_own(thread_, number, units.count);
-  walk_open(item, extent, {number, 0, 0, units.count}, sums_);
+  open_->open_own(thread_, number, units_.count);
+  walk_open(item, extent, {number, 0, 0, units_.count}, sums_);
 }
 
 void TileRunner::run_part(const WorkItem& item, const TilePart& part) {
   select(item.group);
+  const TileExtent extent = product_.extent(item);
+  units_ = units_of(product_, blocking_, extent);
   open_->open(thread_, part);
-  walk_open(item, product_.extent(item), part, open_->sums_of(part.tile));
+  walk_open(item, extent, part, open_->sums_of(part.tile));
 }
 
 void TileRunner::walk_open(const WorkItem& item, const TileExtent& tile, const TilePart& part,
                            unsigned char* sums) {
   is_open_ = true;
   is_first_pass_ = true;
-  units_ = units_of(product_, blocking_, tile);
   first_unit_ = part.begin;
   walk(item, tile, part.pass, sums);
   is_open_ = false;

@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+constexpr std::int64_t kPageBytes = 4096;
+
 // A split leaves each piece at least so much of each row.
 constexpr std::int64_t kLeastSplitBytes = 1024;
 

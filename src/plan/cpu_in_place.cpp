@@ -22,7 +22,6 @@ namespace {
 // rows that keep apart: f32 12×5648×610 413, 400, 394, f64 7×5648×610 714, 674, 632. One row of
 // 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
 constexpr std::int64_t kSomeRows = 16;
-constexpr std::int64_t kPageBytes = 4096;
 // Whole rows, where as many as come at a time (cpu/blocking.cpp) leave room in L2. Emerald Rapids,
 // one thread, f32, 2026-11, milliseconds by 16 KB and by whole rows: 8×11008×2048 3.93 and 3.69,
 // 4×16384×1024 2.63 and 2.54, 4×5001×3001 2.52 and 2.30, 4×32000×1000 6.26 and 6.87 (in two 6.25);
@@ -92,10 +91,14 @@ bool CpuVariants::deals_columns(int workers) const {
   return (kernel.widens || is_one_tile) && walks_wide_tiles() && parts_of_b_stay(workers);
 }
 
+double CpuVariants::bytes_of_part_of_b(int workers) const {
+  return bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
+}
+
 // Whether each worker's part of B stays in its L2, and is worth sending for.
 bool CpuVariants::parts_of_b_stay(int workers) const {
   const Machine& machine = request.machine;
-  const double part = bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
+  const double part = bytes_of_part_of_b(workers);
   return workers > 1 && part >= 2 * static_cast<double>(machine.l1_bytes) &&
          2 * part <= static_cast<double>(machine.scratchpad_bytes);
 }
@@ -134,9 +137,8 @@ bool CpuVariants::reads_far_rows() const {
 // 3.6, 13×1000×2000 2.3, 12×2000×2000 2.1, 16×640×5000 1.6; 11 products with 8 threads 1.29, with 4
 // 1.04; but of a megabyte of rows whole pages apart 16×1024×4096 0.93.
 bool CpuVariants::packs_what_stays(int workers) const {
-  const double part = bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
-  const bool finds_room =
-      !rows_of_b_collide() || 4 * part <= static_cast<double>(request.machine.scratchpad_bytes);
+  const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
+  const bool finds_room = !rows_of_b_collide() || 4 * bytes_of_part_of_b(workers) <= l2;
   return may_read_whole_rows() && product.shape.m > kRowsOfOneWideTile &&
          parts_of_b_stay(workers) && finds_room;
 }

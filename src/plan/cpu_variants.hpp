@@ -53,6 +53,7 @@ struct CpuVariants {
   bool reads_in_registers() const;
   std::int64_t most_rows_in_registers() const;
   bool deals_columns(int workers) const;
+  double bytes_of_part_of_b(int workers) const;
   bool parts_of_b_stay(int workers) const;
   bool packs_what_stays(int workers) const;
   TileConfig in_passing(TileConfig tile) const;

@@ -5,6 +5,7 @@
 
 #include "core/in_place_rule.hpp"
 #include "core/tile_registers_rule.hpp"
+#include "plan/cpu_blocks.hpp"
 #include "plan/orientation.hpp"
 #include "plan/passing.hpp"
 #include "plan/row_of_c_cut.hpp"
@@ -187,16 +188,17 @@ double share_beyond_l2(const Machine& machine, double footprint) {
 // without over the best one's: f32 24×1024×4096 1.76, 48×1024×4096 1.88, 32×2000×2000 1.69,
 // 24×500×3000 2.58, f64 32×1024×2048 1.92, 32×500×2000 1.38. Not measured on AMD's processors.
 constexpr double kPartOfFarRow = 13e-9;
-constexpr double kPageBytes = 4096;
 
 double reading_far_rows(const Block& block, const Machine& machine, bool interleaves,
                         double strips) {
-  const bool takes_parts = !block.is_wide && block.cols * block.b_size < kPageBytes;
+  const bool takes_parts =
+      !block.is_wide && block.cols * block.b_size < static_cast<double>(kPageBytes);
   if (!takes_parts || block.all_rows <= kRowsOfWideTilesFromL2 ||
       !reads_whole_rows(machine, interleaves)) {
     return 0;
   }
-  return kPartOfFarRow * std::min(1.0, block.b_row_bytes / kPageBytes) * block.depth * strips;
+  return kPartOfFarRow * std::min(1.0, block.b_row_bytes / static_cast<double>(kPageBytes)) *
+         block.depth * strips;
 }
 
 // Seconds to read B where it lies, beyond what packed panels take. To interleave or widen rows in

@@ -186,8 +186,7 @@ std::string words_of(const Trace& trace, const TimelineOptions& options) {
   const TraceFacts facts = trace_facts(trace);
   return fmt::format(
       "{}{} on {} in {}. Of all their time they multiplied for {}, {} for {}, added partial sums "
-      "and "
-      "wrote {}tiles for {}, and were idle for {} (starting, and waiting for the last one to "
+      "and wrote {}tiles for {}, and were idle for {} (starting, and waiting for the last one to "
       "finish). No time was spent waiting for peers: no item ever does.",
       counted(facts.items, "work item"),
       facts.taken_over == 0
