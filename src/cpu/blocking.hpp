@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cpu/product.hpp"
+#include "cpu/split_tiles.hpp"
 #include "cpu/workspace.hpp"
 #include "tessera/plan.hpp"
 
@@ -24,7 +25,7 @@ struct Launch {
   std::span<const Operands> groups;
   WorkspaceLayout layout;
   unsigned char* slots = nullptr;
-  std::int32_t* counters = nullptr;  // accessed through std::atomic_ref
+  SplitTiles* splits = nullptr;  // where there are slots
 
   int sharers = 0;  // threads that take over parts of tiles (open_tiles.hpp)
 

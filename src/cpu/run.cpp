@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 
@@ -24,7 +23,6 @@
 #include "cpu/run_tiles.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/tile_run.hpp"
-#include "schedule/fixup.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition.hpp"
 
@@ -99,15 +97,38 @@ void attach_workspace(Launch& launch, const RunOptions& options) {
                 std::to_string(options.workspace_size), "pass a larger workspace, or none");
   }
   launch.slots = static_cast<unsigned char*>(memory);
-  launch.counters = reinterpret_cast<std::int32_t*>(launch.slots + layout.counters_offset());
-  std::memset(launch.counters, 0,
-              layout.bytes - static_cast<std::size_t>(layout.counters_offset()));
+}
+
+// How often a thread that has nothing to do looks for an open tile, which the slowest worker may be
+// long from opening: some 2 ms.
+constexpr int kMostLooks = 4096;
+constexpr int kPausesBetween = 8;
+
+// Adds up tiles that others open, until all workers are done.
+void help(TileRunner& runner, SplitTiles& splits, int threads, ItemClock& clock, Recorder& recorder,
+          std::int32_t track) {
+  // Where threads share CPUs, waiting would keep others from working.
+  const int looks = threads <= usable_cpus() ? kMostLooks : 1;
+  std::int64_t next = 0;
+  for (int look = 0; look < looks; ++look) {
+    // Before it is looked for one.
+    const bool are_all_done = splits.are_all_done();
+    for (OpenSplit* open = splits.opened(next); open != nullptr; open = splits.opened(++next)) {
+      look = 0;
+      if (!open->has_strips()) continue;
+      clock.begin(recorder.place_part(0, open->item(), track), recorder.origin());
+      runner.help(*open);
+      clock.end();
+    }
+    if (are_all_done) return;
+    for (int i = 0; i < kPausesBetween; ++i) __builtin_ia32_pause();
+  }
 }
 
 // Workers' items, each worker's by one thread.
 void run_workers(const Launch& launch, const HostIterationSpace& space, const Partition& partition,
                  int threads, const PanelSizes& sizes, Recorder& recorder) {
-  share_out(partition.workers, threads, sizes.total(), [&](Claims& workers, void* memory) {
+  const auto work = [&](Claims& workers, void* memory) {
     ItemClock clock;
     TileRunner runner(launch, sizes, memory, clock);
     const std::int32_t thread = recorder.join();
@@ -119,8 +140,13 @@ void run_workers(const Launch& launch, const HostIterationSpace& space, const Pa
         runner.run(item);
         clock.end();
       }
+      if (launch.splits != nullptr) launch.splits->leave();
     }
-  });
+    if (launch.splits != nullptr && threads > 1) {
+      help(runner, *launch.splits, threads, clock, recorder, thread);
+    }
+  };
+  share_out(partition.workers, threads, sizes.total(), work, launch.splits != nullptr);
 }
 
 }  // namespace
@@ -171,6 +197,13 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
   const bool takes_tiles = are_tiles_taken(plan, space);
   if (takes_tiles && is_worth_sharing(plan, code, threads)) launch.sharers = threads;
   attach_workspace(launch, options);
+  std::optional<SplitTiles> splits;
+  if (launch.layout.slots > 0) {
+    const WorkspaceLayout& layout = launch.layout;
+    splits.emplace(launch.slots + layout.tiles_offset(), layout.counters, layout.tiles,
+                   partition.workers);
+    launch.splits = &*splits;
+  }
   const PanelSizes sizes = panel_sizes(launch);
   if (sizes.total() > 0 && thread_panels().reserve(sizes.total()) == nullptr) {
     fail_out_of_memory(sizes.total());

@@ -1,11 +1,10 @@
 #include "cpu/tile_run.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
 #include "cpu/copied_rows.hpp"
 #include "cpu/packed_layout.hpp"
+#include "cpu/strips.hpp"
 #include "schedule/fixup.hpp"
 
 namespace tessera::cpu {
@@ -409,24 +408,36 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
 }
 
 void TileRunner::fix_up(const WorkItem& item, const TileExtent& tile) {
-  const KernelCode& code = *product_.code;
-  const std::int64_t stride = padded_columns(tile.cols);
   clock_.multiplied();
-  FixupStep step(item.peer, item.peers);
-  for (; step.valid(); step.up()) {
-    // The partial is in its slot: the kernel collected it there. Releasing it and acquiring the
-    // others' is one operation.
-    std::atomic_ref<std::int32_t> arrivals(
-        launch_.counters[step.counter(item, launch_.layout.counters)]);
-    if (arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 < step.children()) return;
-    arrivals.store(0, std::memory_order_relaxed);
-    unsigned char* sum = slot(item, step.child(0));
-    for (std::int32_t c = 1; c < step.children(); ++c) {
-      code.add(sum, slot(item, step.child(c)), tile.rows * stride);
-    }
-  }
-  code.finish(finish_of(tile, false), slot(item, step.peer()), stride, tile.rows, tile.cols);
+  SplitTiles& splits = *launch_.splits;
+  if (!splits.arrive(item)) return;
+  add_strips(splits.open(item, strips_of(product_, tile, item.peers).count()), tile);
   clock_.wrote_tile();
+}
+
+void TileRunner::help(OpenSplit& open) {
+  select(open.item().group);
+  clock_.multiplied();
+  add_strips(open, product_.extent(open.item()));
+}
+
+// Strips of the tile, as long as there are any that nobody has taken.
+void TileRunner::add_strips(OpenSplit& open, const TileExtent& tile) {
+  const WorkItem& item = open.item();
+  const Strips strips = strips_of(product_, tile, item.peers);
+  const Finish finish = finish_of(tile, false);
+  const std::int64_t stride = padded_columns(tile.cols);
+  const std::int64_t size = size_of(product_.code->accumulator);
+  for (int i = open.take(); i != OpenSplit::kNone; i = open.take()) {
+    const TileExtent strip = strips.strip(i, tile);
+    const std::int64_t first = strip.row * stride + strip.col;
+    const auto part = [&](std::int32_t peer) { return slot(item, peer) + first * size; };
+    for_each_addition(item.peers, [&](std::int32_t to, std::int32_t from) {
+      add_rows(*product_.code, part(to), part(from), strip, stride);
+    });
+    product_.code->finish(sub_block(finish, strip.row, strip.col), part(0), stride, strip.rows,
+                          strip.cols);
+  }
 }
 
 }  // namespace tessera::cpu

@@ -12,6 +12,7 @@
 #include "cpu/product.hpp"
 #include "cpu/recorder.hpp"
 #include "cpu/shared_units.hpp"
+#include "cpu/split_tiles.hpp"
 
 namespace tessera::cpu {
 
@@ -33,6 +34,8 @@ class TileRunner {
   void run_tile(const WorkItem& item, std::int32_t tile);
   // What was taken over of it.
   void run_part(const WorkItem& item, const TilePart& part);
+  // Adds up what others leave of a tile's partial ones.
+  void help(OpenSplit& open);
 
  private:
   // Rows or columns that are walked one piece after another.
@@ -67,6 +70,7 @@ class TileRunner {
                   const Pieces& cols, bool reads_b);
   Finish finish_of(const TileExtent& tile, bool scaled) const;
   void fix_up(const WorkItem& item, const TileExtent& tile);
+  void add_strips(OpenSplit& open, const TileExtent& tile);
   unsigned char* slot(const WorkItem& item, std::int32_t peer) const;
 
   const Launch& launch_;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cpu/cache_line.hpp"
-#include "schedule/fixup.hpp"
+#include "cpu/split_tiles.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cpu {
@@ -34,21 +34,22 @@ WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, s
   layout.slots = partial_slots(partition, tiles);
   layout.counters = arrival_counters(partition, tiles);
   if (layout.slots == 0) return layout;
+  layout.tiles = split_tiles(partition, tiles);
   // Both sides padded, because a tile may be computed turned round.
   layout.slot_bytes = padded_columns(plan.tile.block_m) * padded_columns(plan.tile.block_n) *
                       size_of(accumulator_of(plan.problem.types));
-  const double bytes = static_cast<double>(layout.slots) * static_cast<double>(layout.slot_bytes) +
-                       static_cast<double>(layout.counters) * kFixupLevels * sizeof(std::int32_t);
+  const double bytes =
+      static_cast<double>(layout.slots) * static_cast<double>(layout.slot_bytes) +
+      static_cast<double>(layout.tiles + layout.counters) * static_cast<double>(kCacheLine);
   if (bytes >= kMostBytes) {
     throw Error(ErrorCode::out_of_memory, "workspace", "take less than 2^62 bytes",
                 std::to_string(layout.slots) + " partial tiles of " +
                     std::to_string(layout.slot_bytes) + " bytes",
                 "use fewer splits or workers, or smaller tiles");
   }
-  layout.bytes =
-      round_up(static_cast<std::size_t>(layout.counters_offset()) +
-                   static_cast<std::size_t>(layout.counters) * kFixupLevels * sizeof(std::int32_t),
-               kCacheLine);
+  layout.bytes = round_up(static_cast<std::size_t>(layout.tiles_offset()) +
+                              SplitTiles::bytes(layout.counters, layout.tiles),
+                          kCacheLine);
   return layout;
 }
 

@@ -1,4 +1,4 @@
-// Memory of a call. What threads share (partial tiles and arrival counters) is the plan's
+// Memory of a call. What threads share (partial tiles, and who has come with them) is the plan's
 // workspace, sized by one function for the query and the launch. What a thread needs for itself
 // (packed panels, a tile of sums) stays with the thread and is reused from call to call.
 #pragma once
@@ -15,10 +15,11 @@ namespace tessera::cpu {
 struct WorkspaceLayout {
   std::int64_t slots = 0;
   std::int64_t slot_bytes = 0;
-  std::int64_t counters = 0;  // per level of the fix-up tree
+  std::int64_t counters = 0;  // SplitTiles's
+  std::int64_t tiles = 0;     // that are split, at most
   std::size_t bytes = 0;
 
-  std::int64_t counters_offset() const { return slots * slot_bytes; }
+  std::int64_t tiles_offset() const { return slots * slot_bytes; }
 };
 
 // Columns of a tile's row of sums, padded so that rows start on cache lines.

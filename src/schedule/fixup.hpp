@@ -81,4 +81,19 @@ class FixupStep {
   std::int32_t level_ = 0;
 };
 
+// The same additions in one go, where all partial tiles are published: calls add(to, from), by
+// peers' numbers, for each of them in the tree's order; the sum is in peer 0's slot then.
+template <class Add>
+void for_each_addition(std::int32_t peers, const Add& add) {
+  for (std::int64_t stride = 1; stride < peers; stride *= kFixupFanIn) {
+    for (std::int64_t node = 0; node < peers; node += stride * kFixupFanIn) {
+      const std::int64_t end =
+          node + stride * kFixupFanIn < peers ? node + stride * kFixupFanIn : peers;
+      for (std::int64_t child = node + stride; child < end; child += stride) {
+        add(static_cast<std::int32_t>(node), static_cast<std::int32_t>(child));
+      }
+    }
+  }
+}
+
 }  // namespace tessera

@@ -91,6 +91,12 @@ TESSERA_HD inline std::int64_t arrival_counters(const Partition& partition, std:
   const std::int64_t split = partition.splits > 1 ? tiles * partition.splits : 0;
   return stream > split ? stream : split;
 }
+// And how many tiles have several contributors, at most.
+TESSERA_HD inline std::int64_t split_tiles(const Partition& partition, std::int64_t tiles) {
+  const std::int64_t stream = partition.stream_tiles > 0 ? partition.workers : 0;
+  const std::int64_t split = partition.splits > 1 ? tiles : 0;
+  return stream + split;
+}
 
 // The WorkItems of one worker, as a range.
 class WorkItems {
