@@ -83,24 +83,42 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
 // 2.2; f32 4×500×1000 2.8, 2.1, 1.7, 2.1; with 4, 8 and 16 1×1000×1000 3.1, 1.5, 1.3; 4×1000×1000
 // 3.2, 3.8, 5.0; 8×1000×1000 2.5, 4.0, 5.8; with 16 4×2000×2000 2.4, 4×1000×4000 1.7; f64
 // 2×500×1000 1.4, 1.04, 1.04; 8×500×1000 1.6, 2.6, 3.5. Of parts beyond L2 f16 with 4 0.59,
-// 4×4096×4096 with 16 0.65; of little B 6×256×256 0.76 to 0.88.
+// 4×4096×4096 with 16 0.65; of little B 6×256×256 0.76 to 0.88. The time packed over the time so,
+// f32 9×1000×1000 with 4, 8 and 16 1.6, 1.7, 1.5, 12×2000×2000 with 16 1.7, 11×1500×1500 1.6, with
+// 8 2.6 (k divided).
 bool CpuVariants::deals_columns(int workers) const {
   const std::int64_t most_rows =
       may_read_whole_rows() ? kRowsOfWideTilesFromL2 : kRowsOfOneWideTile;
   const bool is_one_tile = kernel.reads_in_place && product.shape.m <= most_rows;
-  return (kernel.widens || is_one_tile) && walks_wide_tiles() && parts_of_b_stay(workers);
+  return (kernel.widens || is_one_tile) && walks_wide_tiles(workers) && parts_of_b_stay(workers);
 }
 
 double CpuVariants::bytes_of_part_of_b(int workers) const {
   return bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
 }
 
-// Whether each worker's part of B stays in its L2, and is worth sending for.
+// How many workers' parts B comes in, none of them in two.
+int CpuVariants::parts_of_b(const TileConfig& tile, int workers) const {
+  return tile.block_m >= product.shape.m ? workers : 1;
+}
+
+// Whether each worker's part of B stays in its L2, and is worth sending for. More rows than a wide
+// tile's have more to do for each element that does not: 12×2000×2000 with parts of 2.0 of 2.1 MB
+// is level on an Emerald Rapids, 10×500×2000 on two threads of a Granite Rapids 0.85 to 0.95.
 bool CpuVariants::parts_of_b_stay(int workers) const {
   const Machine& machine = request.machine;
   const double part = bytes_of_part_of_b(workers);
+  const double most = product.shape.m > kRowsOfOneWideTile ? 0.75 : 0.5;
   return workers > 1 && part >= 2 * static_cast<double>(machine.l1_bytes) &&
-         2 * part <= static_cast<double>(machine.scratchpad_bytes);
+         part <= most * static_cast<double>(machine.scratchpad_bytes);
+}
+
+// Whether few rows of C are dealt though columns of B could be, which stay in L2 so: workers with
+// the same columns read all of them, and have more of them each.
+bool CpuVariants::deals_few_rows(const TileConfig& tile, int workers) const {
+  return is_one_product() && may_read_whole_rows() && kernel.reads_in_place &&
+         product.b_rows_are_dense && product.shape.m <= kFewRowsInPassing &&
+         tile.block_m < product.shape.m && parts_of_b_stay(workers);
 }
 
 bool CpuVariants::is_one_product() const {
@@ -117,9 +135,8 @@ bool CpuVariants::rows_of_b_collide() const {
 }
 
 // In the second-level cache.
-bool CpuVariants::b_stays() const {
-  return bytes_of(product.shape.k, product.shape.n, kernel.b) <=
-         static_cast<double>(request.machine.scratchpad_bytes);
+bool CpuVariants::b_stays(int parts) const {
+  return bytes_of_part_of_b(parts) <= static_cast<double>(request.machine.scratchpad_bytes);
 }
 
 // Whether few rows of C read a large B in place by whole rows. Packing is no match for it then,
@@ -132,7 +149,8 @@ bool CpuVariants::reads_far_rows() const {
 }
 
 // Beyond the rows of a wide tile, where each worker's part of B stays in its L2, packing that takes
-// less than adding up parts of k, which leave workers without any where k is short. Emerald Rapids,
+// less than adding up parts of k, which leave workers without any where k is short; of those that
+// wide tiles do not walk, and that are too few to be packed in passing. Emerald Rapids,
 // f32, 16 threads, 2026-11, the time with k divided over the time so: 9×1000×1000 4.1, 16×1000×1000
 // 3.6, 13×1000×2000 2.3, 12×2000×2000 2.1, 16×640×5000 1.6; 11 products with 8 threads 1.29, with 4
 // 1.04; but of a megabyte of rows whole pages apart 16×1024×4096 0.93.
@@ -140,7 +158,7 @@ bool CpuVariants::packs_what_stays(int workers) const {
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
   const bool finds_room = !rows_of_b_collide() || 4 * bytes_of_part_of_b(workers) <= l2;
   return may_read_whole_rows() && product.shape.m > kRowsOfOneWideTile &&
-         parts_of_b_stay(workers) && finds_room;
+         parts_of_b_stay(workers) && finds_room && !deals_columns(workers);
 }
 
 // Whether workers had better divide k than rows of B (plan/worker_time_cpu.cpp has what that costs,
@@ -169,13 +187,14 @@ double CpuVariants::elements_of_b(const ShapeRun& run) const {
 
 // As the backend does (cpu/blocking.cpp) with rows as far apart as they are long: from memory those
 // that lie whole pages apart come otherwise, and less deep.
-bool CpuVariants::walks_wide_tiles() const {
+bool CpuVariants::walks_wide_tiles(int parts) const {
   const GemmShape& shape = product.shape;
   double elements = 0;
   for (const ShapeRun& run : request.runs) elements += elements_of_b(run);
   const bool collide = rows_of_b_collide();
   const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
-  const bool may_walk = !may_read_whole_rows() || (b_stays() && shape.m <= kRowsOfWideTilesFromL2);
+  const bool may_walk =
+      !may_read_whole_rows() || (b_stays(parts) && shape.m <= kRowsOfWideTilesFromL2);
   const bool suits =
       shape.m <= kRowsOfOneWideTile ? !(collide && is_far) : !collide && !is_far && may_walk;
   return (kernel.reads_in_place || widens_halves(kernel)) &&
@@ -198,7 +217,9 @@ std::int64_t CpuVariants::widest_block() const {
                                               most_workers());
   }
   const std::int64_t rows = product.shape.m;
-  if (rows >= kLeastRowsOfPassing || !may_read_whole_rows()) {
+  const bool passes =
+      rows >= least_rows_of_passing(bytes_of_part_of_b(1), most_workers(), request.machine);
+  if (passes || !may_read_whole_rows()) {
     return kWidestBlock;
   }
   const std::int64_t bytes = rows <= kRowsOfManyStreams ? kWholeRowBytesOfStreams : kWholeRowBytes;
@@ -241,7 +262,10 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
 // B alone in place, its columns as they were dealt where workers keep theirs.
 TileConfig CpuVariants::b_in_place(const TileConfig& packed, int workers, int splits) const {
   TileConfig tile = in_place(packed, false, splits);
-  if (deals_columns(workers)) tile.block_n = packed.block_n;
+  if (deals_columns(workers)) {
+    tile.block_n = packed.block_n;
+    tile.block_k = whole_row_block_k(splits);
+  }
   return tile;
 }
 

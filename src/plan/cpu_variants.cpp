@@ -114,7 +114,7 @@ std::int64_t CpuVariants::cols_of(const TileConfig& tile) const {
 // 1760×25×158 0.93, 500×30×250 0.93, 400×60×250 0.95, on an Emerald Rapids f64 521×37×1055 0.82.
 // There few columns gain more (f32 128×128×32768 1.27, 117×221×1914 1.26, 256³ 1.11), and many
 // lose: f64 100×1000×1000 0.92, f32 64×4096×4096 0.84.
-bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
+bool CpuVariants::suits_passing_here(const TileConfig& packed, int workers) const {
   constexpr std::int64_t kCollidingBytes = 2 << 10;
   constexpr std::int64_t kTall = 5;
   constexpr std::int64_t kBroad = 512;
@@ -129,7 +129,8 @@ bool CpuVariants::suits_passing_here(const TileConfig& packed) const {
          !may_go_short_way(product.shape, packed, kernel, request.machine) &&
          suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
                        product.shape.k) &&
-         passing_pays(product.shape, rows, size_of(kernel.b), request.machine);
+         passing_pays(product.shape, {rows, parts_of_b(packed, workers), workers},
+                      size_of(kernel.b), request.machine);
 }
 
 // Whether the backend multiplies it without more ado (cpu/direct.cpp), several workers by parts of
@@ -223,18 +224,20 @@ bool CpuVariants::goes_along_rows_here(const TileConfig& packed) const {
 }
 
 // As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
-TileConfig CpuVariants::in_passing(TileConfig tile) const {
+TileConfig CpuVariants::in_passing(TileConfig tile, int workers, int splits) const {
   tile.a_in_place = true;
   tile.b_in_place = true;
   const std::int64_t rows = product.shape.m;
   tile.block_m = round_up_to(pieces(rows, pieces(rows, tile.block_m)), kPassingRows);
-  const int depth = passing_depth(rows_of(tile), cols_of(tile), product.shape.n, size_of(kernel.b),
-                                  request.machine);
+  const int parts_of_all = parts_of_b(tile, workers);
+  const int depth =
+      passing_depth(rows_of(tile), cols_of(tile), product.shape.n,
+                    parts_of_all > 1 && b_stays(parts_of_all), size_of(kernel.b), request.machine);
   if (product.shape.k <= deepest_passing(depth)) return tile;
-  const std::int64_t parts =
-      tile.block_k <= deepest_passing(depth) ? 1 : pieces(tile.block_k, depth);
-  tile.block_k =
-      std::min<int>(depth, round_up_to(pieces(tile.block_k, parts), 64 / size_of(kernel.a)));
+  const std::int64_t whole =
+      rows <= kFewRowsInPassing ? pieces(product.shape.k, splits) : tile.block_k;
+  const std::int64_t parts = whole <= deepest_passing(depth) ? 1 : pieces(whole, depth);
+  tile.block_k = std::min<int>(depth, round_up_to(pieces(whole, parts), 64 / size_of(kernel.a)));
   return tile;
 }
 
@@ -260,6 +263,7 @@ bool CpuVariants::suits_dots() const {
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   std::vector<TileConfig> tiles;
+  if (deals_few_rows(packed, workers)) return tiles;
   if (suits_dots()) {
     TileConfig tile = packed;
     tile.a_in_place = product.a_lies_along_k;
@@ -304,8 +308,8 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     if (shape.m > kMostRowsOfNarrow && !walks_narrow_wide_tiles()) return tiles;
   }
   if (splits_rather(packed, workers)) return tiles;
-  if (suits_passing_here(packed)) {
-    tiles.push_back(in_passing(packed));
+  if (suits_passing_here(packed, workers)) {
+    tiles.push_back(in_passing(packed, workers, splits));
     return tiles;
   }
   if (kernel.reads_in_place) {

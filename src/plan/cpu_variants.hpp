@@ -44,7 +44,7 @@ struct CpuVariants {
   std::int64_t rows_of(const TileConfig& tile) const;
   std::int64_t cols_of(const TileConfig& tile) const;
   bool suits_dots() const;
-  bool suits_passing_here(const TileConfig& packed) const;
+  bool suits_passing_here(const TileConfig& packed, int workers) const;
   bool goes_short_way(const TileConfig& packed, int workers) const;
   bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
   bool reads_few_columns_in_place(const TileConfig& packed) const;
@@ -56,13 +56,15 @@ struct CpuVariants {
   double bytes_of_part_of_b(int workers) const;
   bool parts_of_b_stay(int workers) const;
   bool packs_what_stays(int workers) const;
-  TileConfig in_passing(TileConfig tile) const;
+  bool deals_few_rows(const TileConfig& tile, int workers) const;
+  TileConfig in_passing(TileConfig tile, int workers, int splits) const;
   bool may_read_whole_rows() const;
-  bool b_stays() const;
+  bool b_stays(int parts = 1) const;
+  int parts_of_b(const TileConfig& tile, int workers) const;
   bool rows_of_b_collide() const;
   bool reads_far_rows() const;
   double elements_of_b(const ShapeRun& run) const;
-  bool walks_wide_tiles() const;
+  bool walks_wide_tiles(int parts = 1) const;
   bool walks_narrow_wide_tiles() const;
   bool splits_rather(const TileConfig& tile, int workers) const;
   int whole_row_block_k(int splits) const;

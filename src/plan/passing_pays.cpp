@@ -67,27 +67,59 @@ bool is_worth_packing(const GemmShape& shape, std::int64_t element, const Machin
 
 }  // namespace
 
+// One or two threads do not draw all that the last cache gives, and of a large part of it not what
+// a panel's fetching needs, the less the more others draw. 2026-11, the time with B in place (or
+// packed) over the time in passing: Granite Rapids, one thread and two, f32 24×1000×3000 1.05,
+// 0.98, 24×3000×1500 0.96, 0.98, 28×1500×1500 1.07, 1.15, 28×5001×3001 1.06, 1.11,
+// 32×2000×2000 1.05, 1.03, 32×4096×4096 0.87 to 1.10, 0.96 to 1.10, 32×11008×1000 1.33, 1.47,
+// 40×3000×1500 1.14, 1.16, 48×4096×4096 0.95 to 1.13, 1.04 to 1.17; f64 28×1500×1500 1.03, 1.07,
+// 32×4000×1000 1.10, 1.10, 32×11008×1000 1.14, 1.28, and of a quarter of the last cache
+// 32×4000×4000 0.84, 0.92, 32×4096×4096 0.80, 0.88, 48×4096×4096 0.93, 0.97. Emerald Rapids, others
+// beside, with one thread, 4, 8 and 16 f32 28×5001×3001 0.86, 1.31, 1.30, 1.43,
+// 40×5001×3001 1.01, 1.27, 1.30, 1.27, 32×4096×4096 0.74, 1.09, 1.06, 1.24, 48×4096×4096
+// 0.83, 1.17, 1.26, 1.31, 36×11008×1000 1.31, 1.18, 1.46, 1.56.
+std::int64_t least_rows_of_passing(double b_bytes, int workers, const Machine& machine) {
+  constexpr std::int64_t kLeastRows = 28;
+  constexpr std::int64_t kLeastRowsOfFew = 49;
+  constexpr int kFewWorkers = 2;
+  constexpr double kPartOfCache = 7.5;
+  const bool is_far = kPartOfCache * b_bytes >= static_cast<double>(machine.cache_bytes);
+  return workers <= kFewWorkers && is_far ? kLeastRowsOfFew : kLeastRows;
+}
+
+// Fewer read whole rows of colliding ones in place: Emerald Rapids, 2026-11, the time so over the
+// time with a part each, packed in passing, 16 and 8 threads, 16×1024×4096 in f32 0.88 to 0.99 and
+// 0.82, f64 0.88.
+constexpr std::int64_t kRowsOfCollidingParts = 16;
+
 // Emerald Rapids, milliseconds in passing and with B in place: 48×4096×4096 13.2 and 12.0,
 // 48×5001×3001 10.7 and 10.7, 64×4096×4096 15.7 and 15.2, 64×5001×3001 13.2 and 15.0, 96×4096×4096
 // 22.2 and 25.1.
-bool passing_pays(const GemmShape& shape, std::int64_t rows, std::int64_t element,
+bool passing_pays(const GemmShape& shape, const WorkersShare& share, std::int64_t element,
                   const Machine& machine) {
   const std::int64_t row_bytes = shape.n * element;
   const double b_bytes = static_cast<double>(shape.k) * static_cast<double>(row_bytes);
-  const bool stays = b_bytes <= static_cast<double>(machine.scratchpad_bytes);
+  const auto l2 = static_cast<double>(machine.scratchpad_bytes);
   // Rows of B whole pages apart are not read by more wide tiles (cpu/blocking.cpp).
   const bool collides = rows_collide(row_bytes);
-  const bool has_rows = has_much_room(machine) ? rows >= kLeastRowsOfPassing || stays
-                                               : rows > most_rows_of_wide_tiles(stays && !collides);
+  if (!has_much_room(machine)) {
+    return share.rows > most_rows_of_wide_tiles(b_bytes <= l2 && !collides) &&
+           !is_worth_packing(shape, element, machine);
+  }
+  const bool is_dealt = !collides || share.rows > kRowsOfCollidingParts;
+  const bool stays = b_bytes <= (is_dealt ? share.parts_of_b : 1) * l2;
+  const bool has_rows =
+      stays || share.rows >= least_rows_of_passing(b_bytes, share.workers, machine);
   return has_rows && !is_worth_packing(shape, element, machine);
 }
 
-int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int64_t element,
-                  const Machine& machine) {
+int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, bool is_dealt,
+                  std::int64_t element, const Machine& machine) {
   const std::int64_t row_bytes = n * element;
-  const bool is_deep = 2 * rows * cols * element > machine.scratchpad_bytes &&
-                       row_bytes <= kFarRowBytes && !rows_collide(row_bytes);
-  return is_deep ? kDepthFar : kDepth;
+  const bool is_large =
+      2 * rows * cols * element > machine.scratchpad_bytes && row_bytes <= kFarRowBytes;
+  const bool is_few = is_dealt && rows <= kFewRowsInPassing;
+  return (is_large || is_few) && !rows_collide(row_bytes) ? kDepthFar : kDepth;
 }
 
 }  // namespace tessera

@@ -9,16 +9,28 @@
 
 namespace tessera {
 
-// Where B is large, so many rows of A have to share the wait for it.
-constexpr std::int64_t kLeastRowsOfPassing = 49;
+// So few rows do not hide how far apart a worker's parts of B's rows lie.
+constexpr std::int64_t kFewRowsInPassing = 48;
 
-// `rows` of C are a worker's; elements take `element` bytes.
-bool passing_pays(const GemmShape& shape, std::int64_t rows, std::int64_t element,
+// Where B of so many bytes is large, as many rows of A have to share the wait for it.
+std::int64_t least_rows_of_passing(double b_bytes, int workers, const Machine& machine);
+
+// What each of some workers has of a product: rows of C, and one of several parts of B, which comes
+// back to it in the next call.
+struct WorkersShare {
+  std::int64_t rows = 0;
+  int parts_of_b = 1;
+  int workers = 1;
+};
+
+// Elements take `element` bytes.
+bool passing_pays(const GemmShape& shape, const WorkersShare& share, std::int64_t element,
                   const Machine& machine);
 
-// Of k, for a block of rows × cols of a product with n columns.
-int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int64_t element,
-                  const Machine& machine);
+// Of k, for a block of rows × cols of a product with n columns; `is_dealt`: several workers have a
+// part of B each, which stays in their L2.
+int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, bool is_dealt,
+                  std::int64_t element, const Machine& machine);
 
 // Rather one pass that is a quarter deeper than two.
 constexpr int deepest_passing(int depth) {

@@ -13,10 +13,10 @@ namespace tessera {
 namespace {
 
 bool passes(std::string_view machine_name, const GemmShape& shape,
-            ElementType type = ElementType::f32) {
-  const Machine machine = machine_by_name(machine_name);
+            ElementType type = ElementType::f32, int workers = 1) {
+  const Machine machine = with_workers(machine_by_name(machine_name), workers);
   PlanOptions options;
-  options.workers = 1;
+  options.workers = workers;
   const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine, options);
   return packs_in_passing(plan.tile, find_kernel(plan.kernel), plan.problem, shape, machine);
 }
@@ -39,9 +39,9 @@ TEST(PassingPays, WhereFewPiecesOfAPackB) {
   EXPECT_TRUE(passes("sapphire-rapids-avx512", {512, 1024, 1024}, ElementType::f64));
   // More bytes of B, and more elements of C, than an integer holds.
   const GemmShape largest = {kLargestSize, kLargestSize, kLargestSize};
-  EXPECT_FALSE(passing_pays(largest, 48, 8, machine_by_name("sapphire-rapids-avx512")));
-  EXPECT_FALSE(passing_pays(largest, 1000, 8, machine_by_name("sapphire-rapids-avx512")));
-  EXPECT_FALSE(passing_pays(largest, 1000, 8, machine_by_name("zen5")));
+  EXPECT_FALSE(passing_pays(largest, {27}, 8, machine_by_name("sapphire-rapids-avx512")));
+  EXPECT_FALSE(passing_pays(largest, {1000}, 8, machine_by_name("sapphire-rapids-avx512")));
+  EXPECT_FALSE(passing_pays(largest, {1000}, 8, machine_by_name("zen5")));
 }
 
 TEST(PassingPays, WhereRowsShareTheWait) {
@@ -53,6 +53,28 @@ TEST(PassingPays, WhereRowsShareTheWait) {
   EXPECT_FALSE(passes("zen5", {96, 250, 1000}));
   EXPECT_TRUE(passes("zen5", {97, 250, 1000}));
   EXPECT_TRUE(passes("zen5", {64, 1024, 200}));
+}
+
+TEST(PassingPays, WhereRowsShareTheWaitBesideMuchRoom) {
+  constexpr std::string_view kLarge = "sapphire-rapids-avx512";
+  EXPECT_FALSE(passes(kLarge, {27, 1000, 3000}));
+  EXPECT_TRUE(passes(kLarge, {28, 1000, 3000}));
+  // Of a large part of the last cache more have to, and of many workers fewer.
+  EXPECT_FALSE(passes(kLarge, {48, 4096, 4096}));
+  EXPECT_TRUE(passes(kLarge, {49, 4096, 4096}));
+  EXPECT_TRUE(passes(kLarge, {28, 4096, 4096}, ElementType::f32, 4));
+}
+
+TEST(PassingPays, WherePartsOfBStayWithTheirWorkers) {
+  constexpr std::string_view kLarge = "sapphire-rapids-avx512";
+  constexpr ElementType kType = ElementType::f32;
+  EXPECT_FALSE(passes(kLarge, {16, 1000, 1000}, kType, 1));
+  EXPECT_TRUE(passes(kLarge, {16, 1000, 1000}, kType, 4));
+  EXPECT_TRUE(passes(kLarge, {13, 1000, 2000}, kType, 16));
+  EXPECT_FALSE(passes(kLarge, {13, 1000, 2000}, kType, 2));
+  // Whole pages apart.
+  EXPECT_FALSE(passes(kLarge, {16, 1024, 4096}, kType, 16));
+  EXPECT_TRUE(passes(kLarge, {17, 1024, 4096}, kType, 16));
 }
 
 TEST(PassingPays, WithAnAAcrossKThatDoesNotCollide) {

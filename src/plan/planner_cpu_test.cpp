@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/catalogue.hpp"
+#include "plan/passing.hpp"
 #include "tessera/plan.hpp"
 
 namespace tessera {
@@ -208,30 +210,37 @@ TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
   }
 }
 
-// 13 rows and more walk a B in place in strips, and read each of its rows again for each of them:
-// workers that are dealt a few columns pack those.
-TEST(Planner, ManyWorkersPackTheFewColumnsOfBThatTheyAreDealt) {
-  const auto plan_of = [](ElementType type, const GemmShape& shape, int workers) {
-    const Machine machine = with_workers(machine_by_name("sapphire-rapids"), workers);
+// Workers that are dealt few columns of B have them in their L2 from call to call: 13 rows and more
+// pack them in passing, and do not read them again where they lie for each strip; up to twelve walk
+// them by wide tiles.
+TEST(Planner, ManyWorkersKeepTheFewColumnsOfBThatTheyAreDealt) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 16);
+  const auto plan_of = [&](ElementType type, const GemmShape& shape) {
     return make_plan(dense_problem(shape, gemm_types_for(type)), machine);
   };
-  for (const GemmShape& shape :
-       {GemmShape{24, 1024, 4096}, GemmShape{32, 1024, 4096}, GemmShape{48, 1024, 4096},
-        GemmShape{32, 2000, 2000}, GemmShape{24, 500, 3000}}) {
-    const TileConfig tile = plan_of(ElementType::f32, shape, 16).tile;
-    EXPECT_FALSE(tile.b_in_place && tile.block_n < 128) << shape.m << "×" << shape.n;
+  const auto way_of = [&](ElementType type, const GemmShape& shape) {
+    const Plan plan = plan_of(type, shape);
+    return passing_of(plan.tile, find_kernel(plan.kernel), plan.problem, shape, machine);
+  };
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    for (const GemmShape& shape :
+         {GemmShape{24, 1024, 2048}, GemmShape{32, 1024, 2048}, GemmShape{48, 1024, 2048},
+          GemmShape{32, 2000, 1000}, GemmShape{24, 500, 3000}, GemmShape{13, 1000, 2000},
+          GemmShape{16, 640, 2500}}) {
+      EXPECT_EQ(way_of(type, shape), Passing::by_blocks) << shape.m << "×" << shape.n;
+      EXPECT_GE(plan_of(type, shape).tile.block_m, shape.m);
+    }
+    for (const GemmShape& shape :
+         {GemmShape{9, 1000, 1000}, GemmShape{12, 1500, 1500}, GemmShape{8, 1000, 1000}}) {
+      const Plan plan = plan_of(type, shape);
+      EXPECT_EQ(way_of(type, shape), Passing::none) << shape.m << "×" << shape.n;
+      EXPECT_TRUE(plan.tile.b_in_place);
+      EXPECT_EQ(plan.decomposition.tiles, 16);
+    }
   }
-  // As soon as they are more than a wide tile's, where a worker's part stays in its L2.
-  for (const GemmShape& shape :
-       {GemmShape{9, 1000, 1000}, GemmShape{13, 1000, 2000}, GemmShape{16, 640, 5000}}) {
-    const Plan plan = plan_of(ElementType::f32, shape, 16);
-    EXPECT_FALSE(plan.tile.b_in_place) << shape.m << "×" << shape.n;
-    EXPECT_GE(plan.decomposition.tiles * plan.decomposition.iterations_per_tile, 16);
-  }
-  EXPECT_TRUE(plan_of(ElementType::f32, {16, 4096, 4096}, 16).tile.b_in_place);
-  // Two read long parts of rows, or all of fewer rows; and wide tiles fetch ahead.
-  EXPECT_TRUE(plan_of(ElementType::f32, {24, 1024, 4096}, 2).tile.b_in_place);
-  EXPECT_TRUE(plan_of(ElementType::f32, {8, 1000, 1000}, 16).tile.b_in_place);
+  // Too many for it.
+  EXPECT_EQ(way_of(ElementType::f32, {16, 4096, 4096}), Passing::none);
+  EXPECT_TRUE(plan_of(ElementType::f32, {16, 4096, 4096}).tile.b_in_place);
 }
 
 TEST(Planner, OneRowIsSharedByAllCores) {

@@ -8,6 +8,7 @@
 #include "plan/cpu_blocks.hpp"
 #include "plan/orientation.hpp"
 #include "plan/passing.hpp"
+#include "plan/passing_pays.hpp"
 #include "plan/row_of_c_cut.hpp"
 #include "plan/whole_rows.hpp"
 #include "schedule/iteration_space.hpp"
@@ -188,6 +189,9 @@ double share_beyond_l2(const Machine& machine, double footprint) {
 // without over the best one's: f32 24×1024×4096 1.76, 48×1024×4096 1.88, 32×2000×2000 1.69,
 // 24×500×3000 2.58, f64 32×1024×2048 1.92, 32×500×2000 1.38. Not measured on AMD's processors.
 constexpr double kPartOfFarRow = 13e-9;
+// In passing each is read once, fetched ahead: of huge pages half of it is left, of others nearly
+// all (16 threads, 64 columns for each and 128 of half of k, 13×1000×2000 71 and 78 µs, 97 and 88).
+constexpr double kFarRowsInPassing = 0.5;
 
 double reading_far_rows(const Block& block, const Machine& machine, bool interleaves,
                         double strips) {
@@ -225,13 +229,18 @@ double reading_in_place(const Block& block, const Machine& machine, const TileCo
                         machine.cost.pack_seconds_per_byte;
 }
 
-// Seconds to read A, and B while it is packed, beyond what comes from L2, and to pack it.
+// Seconds to read A, and B while it is packed, beyond what comes from L2, and to pack it. Many rows
+// hide that B's are far.
 double reading_in_passing(const Block& block, const Machine& machine, double footprint) {
   const double beyond = share_beyond_l2(machine, footprint);
-  return block.depth *
-         (kRowsInPassing * beyond * block.rows * block.a_size +
-          (kColumnsInPassing * beyond + kPanelsInPassing) * block.cols * block.b_size) *
-         machine.cost.pack_seconds_per_byte;
+  const double far_rows = block.all_rows <= kFewRowsInPassing
+                              ? kFarRowsInPassing * reading_far_rows(block, machine, false, 1)
+                              : 0;
+  return far_rows +
+         block.depth *
+             (kRowsInPassing * beyond * block.rows * block.a_size +
+              (kColumnsInPassing * beyond + kPanelsInPassing) * block.cols * block.b_size) *
+             machine.cost.pack_seconds_per_byte;
 }
 
 // The share of C's sums that leave L2 from one iteration to the next. Beside packed panels half of
