@@ -189,9 +189,11 @@ double share_beyond_l2(const Machine& machine, double footprint) {
 // without over the best one's: f32 24×1024×4096 1.76, 48×1024×4096 1.88, 32×2000×2000 1.69,
 // 24×500×3000 2.58, f64 32×1024×2048 1.92, 32×500×2000 1.38. Not measured on AMD's processors.
 constexpr double kPartOfFarRow = 13e-9;
-// In passing each is read once, fetched ahead: of huge pages half of it is left, of others nearly
+// In passing each is read once, fetched ahead: in huge pages little of it is left, in others nearly
 // all (16 threads, 64 columns for each and 128 of half of k, 13×1000×2000 71 and 78 µs, 97 and 88).
-constexpr double kFarRowsInPassing = 0.5;
+// With 0.5 pieces of k were chosen, which threads do not share: 48×1000×3000 took 1.0 to 1.28 times
+// as long as under a tile for each of 16, 48×1024×4096 1.38 under two for four threads.
+constexpr double kFarRowsInPassing = 0.25;
 
 double reading_far_rows(const Block& block, const Machine& machine, bool interleaves,
                         double strips) {
