@@ -42,9 +42,22 @@ constexpr double kMost = 650;
 constexpr double kMostOfColliding = 500;
 constexpr double kMostOfColliding64 = 380;
 
-double most_in_passing(const GemmShape& shape, std::int64_t element) {
-  if (!rows_collide(shape.n * element)) return kMost;
-  return element > 4 ? kMostOfColliding64 : kMostOfColliding;
+// Since threads share tiles by columns that are packed in passing (cpu/shared_units.hpp), many of
+// them pack less beforehand. f32, others beside, 2026-11, ten products with m·n/(m + n) of 512 to
+// 1024, the time packed over the time in passing: Emerald Rapids, 16 threads 1.06, 1.03, A
+// transposed 1.00, 8 threads 1.02; but 4096×4096×1024 (2048) 0.98, 0.92; 4 threads 1024³ (512) 1.12
+// to 1.18, 1000×3000×2000 (750) 0.92, 1800³ (900) 0.85, 2048³ (1024) 0.99 to 1.12; Granite Rapids,
+// two threads, 1024³ 1.03 to 1.04, 2048×1024×1024 (683) 0.98, 1500³ 0.98, 2048³ 0.98.
+constexpr double kMostOfMany = 1024;
+constexpr int kManyWorkers = 8;
+constexpr double kMostOfCollidingOfFew = 520;
+
+double most_in_passing(const GemmShape& shape, std::int64_t element, int workers) {
+  const bool collides = rows_collide(shape.n * element);
+  if (element > 4) return collides ? kMostOfColliding64 : kMost;
+  if (workers >= kManyWorkers) return kMostOfMany;
+  if (!collides) return kMost;
+  return workers > 1 ? kMostOfCollidingOfFew : kMostOfColliding;
 }
 
 // With less L2 than this B is packed in passing again for every piece of A that takes a quarter of
@@ -56,11 +69,12 @@ double most_in_passing(const GemmShape& shape, std::int64_t element) {
 // 833×129×457 0.965; two threads f32 640³ and 1000³ 0.955. Fewer rows had better not share the
 // wait, but read B in place by wide tiles (cpu/wide_tiles.hpp): 14×124×1355 0.92, 16×220×894 0.80,
 // 16×255×4000 0.76, 32×192×1000 0.87, 45×250×2000 0.92, 48×96×1000 0.94, f64 16×255×4000 0.79.
-bool is_worth_packing(const GemmShape& shape, std::int64_t element, const Machine& machine) {
+bool is_worth_packing(const GemmShape& shape, std::int64_t element, int workers,
+                      const Machine& machine) {
   const double area = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   if (shape.k <= deepest_passing(kDepth)) return false;
   if (has_much_room(machine)) {
-    return area > most_in_passing(shape, element) * static_cast<double>(shape.m + shape.n);
+    return area > most_in_passing(shape, element, workers) * static_cast<double>(shape.m + shape.n);
   }
   return 2 * shape.m * kDepth * element > machine.scratchpad_bytes;
 }
@@ -104,13 +118,13 @@ bool passing_pays(const GemmShape& shape, const WorkersShare& share, std::int64_
   const bool collides = rows_collide(row_bytes);
   if (!has_much_room(machine)) {
     return share.rows > most_rows_of_wide_tiles(b_bytes <= l2 && !collides) &&
-           !is_worth_packing(shape, element, machine);
+           !is_worth_packing(shape, element, share.workers, machine);
   }
   const bool is_dealt = !collides || share.rows > kRowsOfCollidingParts;
   const bool stays = b_bytes <= (is_dealt ? share.parts_of_b : 1) * l2;
   const bool has_rows =
       stays || share.rows >= least_rows_of_passing(b_bytes, share.workers, machine);
-  return has_rows && !is_worth_packing(shape, element, machine);
+  return has_rows && !is_worth_packing(shape, element, share.workers, machine);
 }
 
 int passing_depth(std::int64_t rows, std::int64_t cols, std::int64_t n, bool is_dealt,

@@ -65,6 +65,17 @@ TEST(PassingPays, WhereRowsShareTheWaitBesideMuchRoom) {
   EXPECT_TRUE(passes(kLarge, {28, 4096, 4096}, ElementType::f32, 4));
 }
 
+TEST(PassingPays, MoreWhereThreadsShareTiles) {
+  constexpr std::string_view kLarge = "sapphire-rapids-avx512";
+  constexpr ElementType kType = ElementType::f32;
+  EXPECT_TRUE(passes(kLarge, {1024, 1024, 1024}, kType, 2));
+  EXPECT_FALSE(passes(kLarge, {1100, 1024, 1024}, kType, 2));
+  EXPECT_FALSE(passes(kLarge, {2048, 2048, 2048}, kType, 4));
+  EXPECT_TRUE(passes(kLarge, {2048, 2048, 2048}, kType, 8));
+  EXPECT_FALSE(passes(kLarge, {2049, 2049, 2049}, kType, 8));
+  EXPECT_FALSE(passes(kLarge, {768, 1024, 1024}, ElementType::f64, 8));
+}
+
 TEST(PassingPays, WherePartsOfBStayWithTheirWorkers) {
   constexpr std::string_view kLarge = "sapphire-rapids-avx512";
   constexpr ElementType kType = ElementType::f32;
