@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 
 // From this size on matrices lie in huge pages where the system gives them on request, as NumPy's
-// arrays do: a product of them walks fewer page tables, 1 % of 2000³ in f32 (docs/performance.md),
+// arrays do: a product of them walks fewer page tables, 1 % of 2000³ in f32 (docs/notebook_cpu.md),
 // and memory that is touched for the first time comes in larger pieces.
 constexpr std::size_t kLargeMatrix = std::size_t{4} << 20;
 

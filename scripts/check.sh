@@ -107,7 +107,9 @@ shell() {
 stage format format
 stage "include layers and headers" scripts/check_includes.py --compile
 stage "include diagram" scripts/include_diagram.py --check docs/architecture.md
-stage "performance page" scripts/performance_page.py --check docs/performance.md
+for page in performance performance_cpu; do
+  stage "page $page" scripts/performance_page.py --check "docs/$page.md"
+done
 stage "duplicate code" scripts/check_duplicates.py
 if command -v shellcheck >/dev/null; then
   stage "shell scripts" shell

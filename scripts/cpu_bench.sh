@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All of the CPU's figures in one command, some ten minutes on a quiet machine of two cores: squares,
 # skinny, long and odd products in five types, and experts, each with one thread and with all, against
-# the peers that are installed. The reports are what docs/performance.md is made from.
+# the peers that are installed. The reports are what docs/performance.md and
+# docs/performance_cpu.md are made from.
 set -euo pipefail
 
 if [ $# -ne 2 ]; then

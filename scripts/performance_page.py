@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the figures of docs/performance.md from the reports in bench/results.
+"""Writes the figures of docs/performance.md and docs/performance_cpu.md from the reports in bench/results.
 
-Without arguments it prints every block; `--write docs/performance.md` puts each between its markers
-`<!-- figures: NAME -->` and `<!-- end of figures -->` of that page; `--check FILE` fails if a block is
+Without arguments it prints every block; `--write docs/performance.md` puts each of that page between its
+markers `<!-- figures: NAME -->` and `<!-- end of figures -->`; `--check FILE` fails if a block is
 not what the reports of today give. What stands outside the blocks is prose, and holds no figure that
 was measured.
 
 A report is what `tessera bench --save` stored (on a GPU: with --device cuda). A new one of a CPU shows
-on the page by itself; one of a GPU stands where a block names it.
+on its pages by itself; one of a GPU stands where a block names it.
 """
 
 import json
@@ -277,19 +277,22 @@ def best_peer_seconds(result):
                 if f"{one['name']} {one['detail']}" == result["best_peer"])
 
 
+def means(results):
+    """The geometric means of the shares of the bound and of the ratios, and the worst ratio."""
+    shares = [max(result["share_of_bound"], 1e-9) for result in results]
+    ratios = [result["ratio_to_best_peer"] for result in results if "best_peer" in result]
+    return [len(results), f"{100 * statistics.geometric_mean(shares):.0f} %",
+            f"{statistics.geometric_mean(ratios):.3f}" if ratios else "",
+            f"{min(ratios):.2f}" if ratios else ""]
+
+
 def cpu_means(report):
     kinds = {}
     for result in report["results"]:
         key = (result["kind"] or "all", result["types"].replace("->", "→").replace("*", "·"),
                result["threads"])
         kinds.setdefault(key, []).append(result)
-    rows = []
-    for key, results in kinds.items():
-        shares = [max(result["share_of_bound"], 1e-9) for result in results]
-        ratios = [result["ratio_to_best_peer"] for result in results if "best_peer" in result]
-        rows.append([*key, len(results), f"{100 * statistics.geometric_mean(shares):.0f} %",
-                     f"{statistics.geometric_mean(ratios):.3f}" if ratios else "",
-                     f"{min(ratios):.2f}" if ratios else ""])
+    rows = [[*key, *means(results)] for key, results in kinds.items()]
     return table(["kind", "type", "threads", "products", "share of bound", "ratio", "worst ratio"], rows)
 
 
@@ -343,7 +346,7 @@ def experts():
         "\n".join(extras)])
 
 
-def cpu():
+def cpu_reports():
     reports = {path.stem: load(path.stem) for path in sorted(RESULTS.glob("*.json"))
                if path.stem != MOE_REPORT}
     unknown = [name for name, report in reports.items()
@@ -351,26 +354,48 @@ def cpu():
     if unknown:
         raise SystemExit(f"bench/results: {', '.join(unknown)}: neither a CPU's report nor named by a block "
                          "of scripts/performance_page.py")
-    sections = [cpu_section(name, report) for name, report in reports.items() if is_cpu_report(report)]
-    return "\n\n".join(sections) or "No report of a CPU is stored yet."
+    return {name: report for name, report in reports.items() if is_cpu_report(report)}
 
 
-BLOCKS = {"gpu setup": gpu_setup, "goals": goals, "by duration": by_duration, "products": products,
-          "other lists": other_lists, "epilogues": epilogues, "last wave": last_wave, "groups": groups,
-          "experts": experts, "cpu": cpu}
+def cpu():
+    return "\n\n".join(cpu_section(name, report) for name, report in cpu_reports().items())
+
+
+def cpu_summary():
+    """One row for each report."""
+    rows = []
+    for name, report in cpu_reports().items():
+        machine, what = re.fullmatch(r"cpu_(.*?)_((?:grouped_)?[a-z0-9]+)_\d+threads?", name).groups()
+        rows.append([machine.replace("_", " ").title(), what.replace("grouped_", "experts, "), report["results"][0]["threads"],
+                     *means(report["results"]), f"{short(report['commit'])}, {report['date'][:10]}",
+                     f"[products](performance_cpu.md#{name})"])
+    return table(["machine", "type", "threads", "products", "share of bound", "ratio", "worst ratio", "commit", ""],
+                 rows)
+
+
+PAGES = {
+    "performance.md": {"gpu setup": gpu_setup, "goals": goals, "by duration": by_duration, "products": products,
+                       "other lists": other_lists, "epilogues": epilogues, "last wave": last_wave, "groups": groups,
+                       "experts": experts, "cpu means": cpu_summary},
+    "performance_cpu.md": {"cpu": cpu},
+}
 
 
 def filled(text, page):
     """The page with today's figures."""
+    if page.name not in PAGES:
+        raise SystemExit(f"{page}: must be one of {', '.join(PAGES)}")
+    blocks = PAGES[page.name]
     names = [match["name"] for match in BLOCK.finditer(text)]
-    if sorted(names) != sorted(BLOCKS):
-        raise SystemExit(f"{page}: must have one block for each of {', '.join(BLOCKS)}; "
+    if sorted(names) != sorted(blocks):
+        raise SystemExit(f"{page}: must have one block for each of {', '.join(blocks)}; "
                          f"has {', '.join(names) or 'none'}")
-    return BLOCK.sub(lambda match: f"{match['begin']}{BLOCKS[match['name']]()}\n{match['end']}", text)
+    return BLOCK.sub(lambda match: f"{match['begin']}{blocks[match['name']]()}\n{match['end']}", text)
 
 
 def printed():
-    return "\n\n".join(f"<!-- figures: {name} -->\n{block()}" for name, block in BLOCKS.items())
+    return "\n\n".join(f"<!-- figures: {name} -->\n{block()}"
+                       for blocks in PAGES.values() for name, block in blocks.items())
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ constexpr int kPassingRows = 8;
 
 // A block of A and the rows of B that come next lie in the second-level cache where the caller put
 // them, and a panel with all vectors fills a nearest cache of 48 KB. With 2 MB (Emerald Rapids,
-// 2026-11) and with 1 MB (Zen 5) that is faster than packing (docs/performance.md); with 32 KB of
+// 2026-11) and with 1 MB (Zen 5) that is faster than packing (docs/notebook_cpu.md); with 32 KB of
 // nearest cache (Zen 4) it has not been measured, and B is packed.
 constexpr std::int64_t kRoomForPassing = std::int64_t{1} << 20;
 constexpr std::int64_t kNearRoomForPassing = std::int64_t{48} << 10;

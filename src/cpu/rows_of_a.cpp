@@ -41,7 +41,7 @@ bool packs_rows(const Product& product) {
 // runs along a line of each. A quarter of a set's ways is left to the lines of B that pass by, and
 // to whoever shares the core: while another guest of the machine was on the other hardware thread,
 // lines that took all twelve ways of a set on a Zen 5 drove each other out, and 128×128×32768 took
-// 1.7 times as long (docs/performance.md). Bits do not depend on it.
+// 1.7 times as long (docs/notebook_cpu.md). Bits do not depend on it.
 bool keeps_apart(const Product& product, int rows) {
   return rows_keep_apart(product.a, rows, nearest_cache_ways() * 3 / 4);
 }
