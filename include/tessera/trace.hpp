@@ -11,7 +11,8 @@ namespace tessera {
 struct TracedItem {
   std::int32_t worker = 0;  // the schedule's; what ran it is the track that holds the item
   // Of a tile that two SMs compute side by side: which of them. On a CPU, where a thread took over
-  // rows or columns of a tile from another: from 1 on; 0 is the tile as it was begun.
+  // rows or columns of a tile from another, or helped to add up one that several items share (then
+  // the item is the last of those): from 1 on; 0 is the tile as it was begun.
   std::int32_t part = 0;
   std::int32_t group = 0;
   std::int32_t tile_m = 0;
@@ -27,8 +28,8 @@ struct TracedItem {
   // Of [start, multiplied]: packing operands on a CPU; on a GPU waiting for a block of A and B,
   // while the one before may still have been multiplied (Hopper's kernels; 0 for others).
   double data_seconds = 0;
-  // It arrived last: it added what its peers had published and wrote the tile. True for whole
-  // tiles.
+  // It arrived last: it added what its peers had published and wrote the tile, on a CPU with the
+  // help of others, of whom it is said, too. True for whole tiles.
   bool wrote_tile = false;
 };
 

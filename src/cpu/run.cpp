@@ -3,7 +3,8 @@
 // the microkernel it calls (microkernel.hpp).
 //
 // A worker is a number, not a thread. Threads take the next number from a counter until there is
-// none left; no item waits for another (fixup.hpp), so any number of threads, also one, runs any
+// none left, and then help to add up tiles that others share (split_tiles.hpp); no item waits for
+// another, so any number of threads, also one, runs any
 // number of workers, and the bits depend on the schedule alone.
 #include "cpu/run.hpp"
 
@@ -99,8 +100,9 @@ void attach_workspace(Launch& launch, const RunOptions& options) {
   launch.slots = static_cast<unsigned char*>(memory);
 }
 
-// How often a thread that has nothing to do looks for an open tile, which the slowest worker may be
-// long from opening: some 2 ms.
+// How often a thread that has nothing to do looks for a tile to add up, and for how long: some 2
+// ms, for the slowest worker may be long from opening it. It looks more often than for parts of
+// tiles (run_tiles.cpp), since to add up a tile takes only some µs.
 constexpr int kMostLooks = 4096;
 constexpr int kPausesBetween = 8;
 
@@ -116,7 +118,7 @@ void help(TileRunner& runner, SplitTiles& splits, int threads, ItemClock& clock,
     for (OpenSplit* open = splits.opened(next); open != nullptr; open = splits.opened(++next)) {
       look = 0;
       if (!open->has_strips()) continue;
-      clock.begin(recorder.place_part(0, open->item(), track), recorder.origin());
+      clock.begin(recorder.place_part(open->worker(), open->item(), track), recorder.origin());
       runner.help(*open);
       clock.end();
     }
@@ -137,7 +139,7 @@ void run_workers(const Launch& launch, const HostIterationSpace& space, const Pa
       std::int64_t number = 0;
       for (const WorkItem& item : items_of(space, partition, worker)) {
         clock.begin(recorder.place(worker, number++, thread), recorder.origin());
-        runner.run(item);
+        runner.run(item, worker);
         clock.end();
       }
       if (launch.splits != nullptr) launch.splits->leave();
@@ -200,7 +202,7 @@ void run_plan(const Plan& plan, std::span<const Operands> groups, const RunOptio
   std::optional<SplitTiles> splits;
   if (launch.layout.slots > 0) {
     const WorkspaceLayout& layout = launch.layout;
-    splits.emplace(launch.slots + layout.tiles_offset(), layout.counters, layout.tiles,
+    splits.emplace(layout.split_tiles_in(launch.slots), layout.counters, layout.tiles,
                    partition.workers);
     launch.splits = &*splits;
   }

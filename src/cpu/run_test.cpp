@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,8 +76,10 @@ TEST(Run, CallersWorkspace) {
   Stock stock;
   const std::size_t bytes = cpu::workspace_bytes(stock.plan);
   ASSERT_GT(bytes, 0u);
-  // Not cleared, and with a guard behind it.
-  std::vector<std::byte> workspace(bytes + 64, std::byte{0x5a});
+  // Not cleared, on no line's start, and with a guard behind it.
+  constexpr std::size_t kOff = 24;
+  std::vector<std::byte> memory(kOff + bytes + 64, std::byte{0x5a});
+  const std::span<std::byte> workspace = std::span(memory).subspan(kOff);
   Product product(stock.plan.problem.types, stock.shape, 0, Fill::normal, 4);
   const Operands operands = product.operands();
   for (int repeat = 0; repeat < 2; ++repeat) {

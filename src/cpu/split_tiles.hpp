@@ -25,14 +25,16 @@ namespace tessera::cpu {
 // A tile whose partial tiles are all in their slots.
 class alignas(kCacheLine) OpenSplit {
  public:
-  void open(const WorkItem& item, int strips) {
+  void open(const WorkItem& item, std::int32_t worker, int strips) {
     item_ = item;
+    worker_ = worker;
     strips_.store(strips, std::memory_order_release);
   }
   bool is_open() const { return strips_.load(std::memory_order_acquire) > 0; }
 
-  // Any of its items, once it is open.
+  // Its last item, once it is open, and whose that was.
   const WorkItem& item() const { return item_; }
+  std::int32_t worker() const { return worker_; }
 
   bool has_strips() const {
     return next_.load(std::memory_order_relaxed) < strips_.load(std::memory_order_relaxed);
@@ -49,6 +51,7 @@ class alignas(kCacheLine) OpenSplit {
 
  private:
   WorkItem item_;
+  std::int32_t worker_ = 0;
   std::atomic<int> strips_{0};
   std::atomic<int> next_{0};
 };
@@ -78,9 +81,9 @@ class SplitTiles {
   }
 
   // By the thread whose item was the last.
-  OpenSplit& open(const WorkItem& item, int strips) {
+  OpenSplit& open(const WorkItem& item, std::int32_t worker, int strips) {
     OpenSplit& tile = opened_[count_.fetch_add(1, std::memory_order_relaxed)];
-    tile.open(item, strips);
+    tile.open(item, worker, strips);
     return tile;
   }
 

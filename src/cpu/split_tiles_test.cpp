@@ -42,7 +42,7 @@ TEST(SplitTiles, OpenWithTheirLastItem) {
   EXPECT_FALSE(tiles.arrive(item_of(1, 1, 3)));
   EXPECT_EQ(tiles.opened(0), nullptr);
   EXPECT_TRUE(tiles.arrive(item_of(1, 2, 3)));
-  cpu::OpenSplit& open = tiles.open(item_of(1, 2, 3), 2);
+  cpu::OpenSplit& open = tiles.open(item_of(1, 2, 3), 0, 2);
   ASSERT_EQ(tiles.opened(0), &open);
   EXPECT_EQ(tiles.opened(1), nullptr);
   EXPECT_EQ(tiles.opened(2), nullptr);
@@ -83,7 +83,7 @@ TEST(SplitTiles, EachStripIsTakenOnce) {
         for (std::int32_t tile = 0; tile < kTiles; ++tile) {
           partial[static_cast<std::size_t>(tile * kPeers + peer)] = 1;
           const WorkItem item = item_of(tile, peer, kPeers);
-          if (tiles.arrive(item)) add(tiles.open(item, kStrips));
+          if (tiles.arrive(item)) add(tiles.open(item, peer, kStrips));
         }
         tiles.leave();
         for (std::int64_t i = 0; i < kTiles;) {

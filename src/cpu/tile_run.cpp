@@ -122,8 +122,9 @@ Finish TileRunner::finish_of(const TileExtent& tile, bool scaled) const {
   return finish;
 }
 
-void TileRunner::run(const WorkItem& item) {
+void TileRunner::run(const WorkItem& item, std::int32_t worker) {
   select(item.group);
+  worker_ = worker;
   walk(item, product_.extent(item), 0, sums_);
 }
 
@@ -411,7 +412,7 @@ void TileRunner::fix_up(const WorkItem& item, const TileExtent& tile) {
   clock_.multiplied();
   SplitTiles& splits = *launch_.splits;
   if (!splits.arrive(item)) return;
-  add_strips(splits.open(item, strips_of(product_, tile, item.peers).count()), tile);
+  add_strips(splits.open(item, worker_, strips_of(product_, tile, item.peers).count()), tile);
   clock_.wrote_tile();
 }
 
@@ -419,6 +420,7 @@ void TileRunner::help(OpenSplit& open) {
   select(open.item().group);
   clock_.multiplied();
   add_strips(open, product_.extent(open.item()));
+  clock_.wrote_tile();
 }
 
 // Strips of the tile, as long as there are any that nobody has taken.

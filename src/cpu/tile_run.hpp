@@ -29,7 +29,7 @@ class TileRunner {
     open_->collect_in(thread, sums_);
   }
 
-  void run(const WorkItem& item);
+  void run(const WorkItem& item, std::int32_t worker);
   // A whole tile of this number, which is opened where it has several units.
   void run_tile(const WorkItem& item, std::int32_t tile);
   // What was taken over of it.
@@ -91,6 +91,8 @@ class TileRunner {
   Units units_;           // of it,
   int first_unit_ = 0;    // from which on it is walked
   bool is_first_pass_ = true;
+
+  std::int32_t worker_ = 0;  // whose item is run
 };
 
 }  // namespace tessera::cpu

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "cpu/cache_line.hpp"
@@ -40,17 +41,24 @@ WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, s
                       size_of(accumulator_of(plan.problem.types));
   const double bytes =
       static_cast<double>(layout.slots) * static_cast<double>(layout.slot_bytes) +
-      static_cast<double>(layout.tiles + layout.counters) * static_cast<double>(kCacheLine);
+      static_cast<double>(layout.tiles + layout.counters) * static_cast<double>(sizeof(OpenSplit));
   if (bytes >= kMostBytes) {
     throw Error(ErrorCode::out_of_memory, "workspace", "take less than 2^62 bytes",
                 std::to_string(layout.slots) + " partial tiles of " +
                     std::to_string(layout.slot_bytes) + " bytes",
                 "use fewer splits or workers, or smaller tiles");
   }
-  layout.bytes = round_up(static_cast<std::size_t>(layout.tiles_offset()) +
-                              SplitTiles::bytes(layout.counters, layout.tiles),
-                          kCacheLine);
+  // One line more, to start on a line in.
+  layout.bytes = static_cast<std::size_t>(layout.slots * layout.slot_bytes) +
+                 round_up(SplitTiles::bytes(layout.counters, layout.tiles), kCacheLine) +
+                 kCacheLine;
   return layout;
+}
+
+void* WorkspaceLayout::split_tiles_in(unsigned char* workspace) const {
+  void* at = workspace + slots * slot_bytes;
+  std::size_t room = kCacheLine + SplitTiles::bytes(counters, tiles);
+  return std::align(kCacheLine, SplitTiles::bytes(counters, tiles), at, room);
 }
 
 Scratch::~Scratch() {

@@ -19,7 +19,8 @@ struct WorkspaceLayout {
   std::int64_t tiles = 0;     // that are split, at most
   std::size_t bytes = 0;
 
-  std::int64_t tiles_offset() const { return slots * slot_bytes; }
+  // Where SplitTiles lie in a workspace, which may start anywhere.
+  void* split_tiles_in(unsigned char* workspace) const;
 };
 
 // Columns of a tile's row of sums, padded so that rows start on cache lines.

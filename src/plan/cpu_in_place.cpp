@@ -97,9 +97,10 @@ double CpuVariants::bytes_of_part_of_b(int workers) const {
   return bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
 }
 
-// How many workers' parts B comes in, none of them in two.
+// How many parts of B workers have that come back to each in the next call: of one product's B as
+// many as workers, where none has another's columns, too.
 int CpuVariants::parts_of_b(const TileConfig& tile, int workers) const {
-  return tile.block_m >= product.shape.m ? workers : 1;
+  return is_one_product() && tile.block_m >= product.shape.m ? workers : 1;
 }
 
 // Whether each worker's part of B stays in its L2, and is worth sending for. More rows than a wide
@@ -116,9 +117,10 @@ bool CpuVariants::parts_of_b_stay(int workers) const {
 // Whether few rows of C are dealt though columns of B could be, which stay in L2 so: workers with
 // the same columns read all of them, and have more of them each.
 bool CpuVariants::deals_few_rows(const TileConfig& tile, int workers) const {
-  return is_one_product() && may_read_whole_rows() && kernel.reads_in_place &&
-         product.b_rows_are_dense && product.shape.m <= kFewRowsInPassing &&
-         tile.block_m < product.shape.m && parts_of_b_stay(workers);
+  const bool has_columns = product.shape.n >= std::int64_t{workers} * kernel.tile.nr;
+  return is_one_product() && may_read_whole_rows() && may_pass_here() && has_columns &&
+         product.shape.m <= kFewRowsInPassing && tile.block_m < product.shape.m &&
+         parts_of_b_stay(workers);
 }
 
 bool CpuVariants::is_one_product() const {
@@ -217,8 +219,8 @@ std::int64_t CpuVariants::widest_block() const {
                                               most_workers());
   }
   const std::int64_t rows = product.shape.m;
-  const bool passes =
-      rows >= least_rows_of_passing(bytes_of_part_of_b(1), most_workers(), request.machine);
+  const bool passes = rows >= least_rows_of_passing(bytes_of_part_of_b(1), most_workers(),
+                                                    is_one_product(), request.machine);
   if (passes || !may_read_whole_rows()) {
     return kWidestBlock;
   }

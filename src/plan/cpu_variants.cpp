@@ -129,7 +129,7 @@ bool CpuVariants::suits_passing_here(const TileConfig& packed, int workers) cons
          !may_go_short_way(product.shape, packed, kernel, request.machine) &&
          suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
                        product.shape.k) &&
-         passing_pays(product.shape, {rows, parts_of_b(packed, workers), workers},
+         passing_pays(product.shape, {rows, parts_of_b(packed, workers), workers, is_one_product()},
                       size_of(kernel.b), request.machine);
 }
 
@@ -237,7 +237,7 @@ TileConfig CpuVariants::in_passing(TileConfig tile, int workers, int splits) con
   const std::int64_t whole =
       rows <= kFewRowsInPassing ? pieces(product.shape.k, splits) : tile.block_k;
   const std::int64_t parts = whole <= deepest_passing(depth) ? 1 : pieces(whole, depth);
-  tile.block_k = std::min<int>(depth, round_up_to(pieces(whole, parts), 64 / size_of(kernel.a)));
+  tile.block_k = round_up_to(pieces(whole, parts), 64 / size_of(kernel.a));
   return tile;
 }
 

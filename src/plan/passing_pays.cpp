@@ -92,13 +92,15 @@ bool is_worth_packing(const GemmShape& shape, std::int64_t element, int workers,
 // beside, with one thread, 4, 8 and 16 f32 28×5001×3001 0.86, 1.31, 1.30, 1.43,
 // 40×5001×3001 1.01, 1.27, 1.30, 1.27, 32×4096×4096 0.74, 1.09, 1.06, 1.24, 48×4096×4096
 // 0.83, 1.17, 1.26, 1.31, 36×11008×1000 1.31, 1.18, 1.46, 1.56.
-std::int64_t least_rows_of_passing(double b_bytes, int workers, const Machine& machine) {
+// Groups' products were not measured with so few.
+std::int64_t least_rows_of_passing(double b_bytes, int workers, bool is_only_product,
+                                   const Machine& machine) {
   constexpr std::int64_t kLeastRows = 28;
-  constexpr std::int64_t kLeastRowsOfFew = 49;
+  constexpr std::int64_t kLeastRowsElsewhere = 49;
   constexpr int kFewWorkers = 2;
   constexpr double kPartOfCache = 7.5;
   const bool is_far = kPartOfCache * b_bytes >= static_cast<double>(machine.cache_bytes);
-  return workers <= kFewWorkers && is_far ? kLeastRowsOfFew : kLeastRows;
+  return !is_only_product || (workers <= kFewWorkers && is_far) ? kLeastRowsElsewhere : kLeastRows;
 }
 
 // Fewer read whole rows of colliding ones in place: Emerald Rapids, 2026-11, the time so over the
@@ -123,7 +125,8 @@ bool passing_pays(const GemmShape& shape, const WorkersShare& share, std::int64_
   const bool is_dealt = !collides || share.rows > kRowsOfCollidingParts;
   const bool stays = b_bytes <= (is_dealt ? share.parts_of_b : 1) * l2;
   const bool has_rows =
-      stays || share.rows >= least_rows_of_passing(b_bytes, share.workers, machine);
+      stays ||
+      share.rows >= least_rows_of_passing(b_bytes, share.workers, share.is_only_product, machine);
   return has_rows && !is_worth_packing(shape, element, share.workers, machine);
 }
 

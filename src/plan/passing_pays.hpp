@@ -12,16 +12,18 @@ namespace tessera {
 // So few rows do not hide how far apart a worker's parts of B's rows lie.
 constexpr std::int64_t kFewRowsInPassing = 48;
 
-// Where B of so many bytes is large, as many rows of A have to share the wait for it.
-std::int64_t least_rows_of_passing(double b_bytes, int workers, const Machine& machine);
-
 // What each of some workers has of a product: rows of C, and one of several parts of B, which comes
 // back to it in the next call.
 struct WorkersShare {
   std::int64_t rows = 0;
   int parts_of_b = 1;
   int workers = 1;
+  bool is_only_product = true;  // of the call
 };
+
+// Where a B of so many bytes does not stay near, as many rows of A have to share the wait for it.
+std::int64_t least_rows_of_passing(double b_bytes, int workers, bool is_only_product,
+                                   const Machine& machine);
 
 // Elements take `element` bytes.
 bool passing_pays(const GemmShape& shape, const WorkersShare& share, std::int64_t element,

@@ -243,6 +243,22 @@ TEST(Planner, ManyWorkersKeepTheFewColumnsOfBThatTheyAreDealt) {
   EXPECT_TRUE(plan_of(ElementType::f32, {16, 4096, 4096}).tile.b_in_place);
 }
 
+// But of columns too few for all of them, or of a group's products, which drive each other out.
+TEST(Planner, WorkersDealRowsWhereColumnsAreTooFew) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 16);
+  PlanOptions options;
+  options.schedule = ScheduleKind::data_parallel;
+  EXPECT_EQ(make_plan(dense_problem({48, 256, 2048}), machine, options).decomposition.tiles, 16);
+  for (const std::int64_t rows : {24, 30}) {
+    Problem problem = dense_problem({rows, 768, 2048});
+    problem.groups.assign(8, problem.groups.front());
+    const Plan plan = make_plan(problem, machine);
+    EXPECT_EQ(
+        passing_of(plan.tile, find_kernel(plan.kernel), problem, problem.groups.front(), machine),
+        Passing::none);
+  }
+}
+
 TEST(Planner, OneRowIsSharedByAllCores) {
   const Plan plan = make_plan(dense_problem({1, 4096, 4096}), machine_by_name("zen5"));
   EXPECT_EQ(plan.schedule.workers, 8);

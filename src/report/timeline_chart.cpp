@@ -206,7 +206,8 @@ TraceFacts trace_facts(const Trace& trace) {
   for (const auto& track : trace.tracks) {
     for (const TracedItem& item : track) {
       ++facts.items;
-      facts.taken_over += static_cast<std::int64_t>(trace.sms.empty() && item.part > 0);
+      facts.taken_over +=
+          static_cast<std::int64_t>(trace.sms.empty() && item.part > 0 && item.peers == 1);
       facts.data += item.data_seconds;
       facts.multiplying += item.multiplied - item.start - item.data_seconds;
       facts.adding += item.end - item.multiplied;

@@ -78,9 +78,9 @@ TESSERA_HD inline Partition make_partition(const Schedule& schedule, const Itera
   return partition;
 }
 
-// Workspace a partition needs: slots, each one tile of accumulators, and arrival counters (for each
-// level of the fix-up tree; see fixup.hpp). A stream worker leaves at most two partial tiles
-// behind, one at each end of its run.
+// Workspace a partition needs: slots, each one tile of accumulators, and arrival counters (on a
+// GPU for each level of the fix-up tree; see fixup.hpp). A stream worker leaves at most two partial
+// tiles behind, one at each end of its run.
 TESSERA_HD inline std::int64_t partial_slots(const Partition& partition, std::int64_t tiles) {
   const std::int64_t stream = partition.stream_tiles > 0 ? 2LL * partition.workers : 0;
   const std::int64_t split = partition.splits > 1 ? tiles * partition.splits : 0;

@@ -81,6 +81,38 @@ TEST(Partition, GivesAnEmptyProductOneIterationPerTile) {
   EXPECT_EQ(items, 2);
 }
 
+// Room is made for as many (cpu/workspace.cpp).
+RC_GTEST_PROP(Partition, HasNoMoreSplitTilesThanItSays, ()) {
+  const auto groups = *rc::gen::inRange(1, 5);
+  std::vector<GemmShape> shapes;
+  for (int i = 0; i < groups; ++i) {
+    shapes.push_back({*rc::gen::inRange<std::int64_t>(0, 900),
+                      *rc::gen::inRange<std::int64_t>(0, 900),
+                      *rc::gen::inRange<std::int64_t>(0, 900)});
+  }
+  Schedule schedule;
+  schedule.kind = *rc::gen::element(ScheduleKind::data_parallel, ScheduleKind::split_k,
+                                    ScheduleKind::stream_k, ScheduleKind::hybrid);
+  schedule.workers = *rc::gen::inRange(1, 70);
+  schedule.splits = schedule.kind == ScheduleKind::split_k ? *rc::gen::inRange(2, 40) : 1;
+  schedule.two_tile = *rc::gen::arbitrary<bool>();
+  const HostIterationSpace line(shapes, kTile);
+  const Partition partition = make_partition(schedule, line);
+  std::set<std::tuple<std::int32_t, std::int32_t, std::int32_t>> split;
+  std::map<std::int64_t, std::tuple<std::int32_t, std::int32_t, std::int32_t>> counters;
+  for (std::int32_t worker = 0; worker < partition.workers; ++worker) {
+    for (const WorkItem& item : items_of(line, partition, worker)) {
+      if (item.is_whole_tile()) continue;
+      const std::tuple tile(item.group, item.tile_m, item.tile_n);
+      split.insert(tile);
+      RC_ASSERT(item.counter < arrival_counters(partition, line.space().tiles));
+      // A counter is one tile's.
+      RC_ASSERT(counters.try_emplace(item.counter, tile).first->second == tile);
+    }
+  }
+  RC_ASSERT(static_cast<std::int64_t>(split.size()) <= split_tiles(partition, line.space().tiles));
+}
+
 TEST(Partition, HasNoItemsWhereThereIsNoWork) {
   for (const std::vector<GemmShape>& groups :
        {std::vector<GemmShape>{}, std::vector<GemmShape>{{0, 0, 0}, {0, 7, 7}}}) {
