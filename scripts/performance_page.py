@@ -366,8 +366,8 @@ def cpu_summary():
     rows = []
     for name, report in cpu_reports().items():
         machine, what = re.fullmatch(r"cpu_(.*?)_((?:grouped_)?[a-z0-9]+)_\d+threads?", name).groups()
-        rows.append([machine.replace("_", " ").title(), what.replace("grouped_", "experts, "), report["results"][0]["threads"],
-                     *means(report["results"]), f"{short(report['commit'])}, {report['date'][:10]}",
+        rows.append([machine.replace("_", " ").title(), what.replace("grouped_", "experts, "),
+                     report["results"][0]["threads"], *means(report["results"]), f"{short(report['commit'])}, {report['date'][:10]}",
                      f"[products](performance_cpu.md#{name})"])
     return table(["machine", "type", "threads", "products", "share of bound", "ratio", "worst ratio", "commit", ""],
                  rows)

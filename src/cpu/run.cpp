@@ -109,8 +109,7 @@ constexpr int kPausesBetween = 8;
 // Adds up tiles that others open, until all workers are done.
 void help(TileRunner& runner, SplitTiles& splits, int threads, ItemClock& clock, Recorder& recorder,
           std::int32_t track) {
-  // Where threads share CPUs, waiting would keep others from working.
-  const int looks = threads <= usable_cpus() ? kMostLooks : 1;
+  const int looks = most_looks(threads, kMostLooks);
   std::int64_t next = 0;
   for (int look = 0; look < looks; ++look) {
     // Before it is looked for one.

@@ -27,8 +27,7 @@ constexpr int kPausesBetween = 64;  // one to three µs; who looks slows down th
 
 // The next part to take over; false where there will be none.
 bool take_over(OpenTiles& open, TilePart& part) {
-  // Where threads share CPUs, waiting would keep others from working.
-  const int looks = open.threads() <= usable_cpus() ? kMostLooks : 1;
+  const int looks = most_looks(open.threads(), kMostLooks);
   for (int look = 0; look < looks; ++look) {
     const OpenTiles::Found found = open.take_over(part);
     if (found != OpenTiles::Found::nothing_yet) return found == OpenTiles::Found::part;

@@ -53,7 +53,9 @@ inline Strips strips_of(const Product& product, const TileExtent& tile, std::int
 // A strip of one partial tile += the same of another; their rows lie `stride` elements apart.
 inline void add_rows(const KernelCode& code, unsigned char* sum, const unsigned char* other,
                      const TileExtent& strip, std::int64_t stride) {
-  if (strip.cols + 16 > stride) return code.add(sum, other, (strip.rows - 1) * stride + strip.cols);
+  if (padded_columns(strip.cols) == stride) {  // of all columns, in one piece
+    return code.add(sum, other, (strip.rows - 1) * stride + strip.cols);
+  }
   const std::int64_t row_bytes = stride * size_of(code.accumulator);
   for (std::int64_t row = 0; row < strip.rows; ++row) {
     code.add(sum + row * row_bytes, other + row * row_bytes, strip.cols);

@@ -13,6 +13,12 @@ int usable_cpus();
 // parallel region, whose other threads have the remaining CPUs.
 int default_threads();
 
+// How often a thread that has nothing to do may look for what others leave it: `most` times, but
+// once where the call's threads share CPUs, and waiting would keep others from working.
+inline int most_looks(int threads, int most) {
+  return threads <= usable_cpus() ? most : 1;
+}
+
 using ThreadFunction = void (*)(void* context);
 void call_on_threads(int threads, ThreadFunction function, void* context);
 

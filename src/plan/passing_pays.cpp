@@ -79,6 +79,11 @@ bool is_worth_packing(const GemmShape& shape, std::int64_t element, int workers,
   return 2 * shape.m * kDepth * element > machine.scratchpad_bytes;
 }
 
+// No more than these read whole rows of colliding ones in place: Emerald Rapids, 2026-11, the time
+// so over the time with a part each, packed in passing, 16 and 8 threads, 16×1024×4096 in f32 0.88
+// to 0.99 and 0.82, f64 0.88.
+constexpr std::int64_t kRowsOfCollidingParts = 16;
+
 }  // namespace
 
 // One or two threads do not draw all that the last cache gives, and of a large part of it not what
@@ -102,11 +107,6 @@ std::int64_t least_rows_of_passing(double b_bytes, int workers, bool is_only_pro
   const bool is_far = kPartOfCache * b_bytes >= static_cast<double>(machine.cache_bytes);
   return !is_only_product || (workers <= kFewWorkers && is_far) ? kLeastRowsElsewhere : kLeastRows;
 }
-
-// Fewer read whole rows of colliding ones in place: Emerald Rapids, 2026-11, the time so over the
-// time with a part each, packed in passing, 16 and 8 threads, 16×1024×4096 in f32 0.88 to 0.99 and
-// 0.82, f64 0.88.
-constexpr std::int64_t kRowsOfCollidingParts = 16;
 
 // Emerald Rapids, milliseconds in passing and with B in place: 48×4096×4096 13.2 and 12.0,
 // 48×5001×3001 10.7 and 10.7, 64×4096×4096 15.7 and 15.2, 64×5001×3001 13.2 and 15.0, 96×4096×4096
