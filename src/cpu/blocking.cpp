@@ -232,9 +232,28 @@ constexpr std::int64_t kStripDepthOfColliding = 64;
 constexpr std::int64_t kStripDepthOfFar = 24;
 constexpr std::int64_t kFarRowBytes = 32 << 10;
 
-std::int64_t streamed_depth(const Product& product) {
+// Zen 4 with wide registers, rows whole pages apart, one thread, 2026-11, microseconds with 16, 32,
+// 64, 128 and 256 of k: n = k = 4096 f32 m = 6 2760, 2704, 2343, 2249, 2546, 8 3848, 3024, 2933,
+// 2756, 2716, 12 5609, 5283, 4546, 4045, 3849, 16 8119, 6439, 5729, 5772, 5162, f64 8 7120, 6565,
+// 6311, 5709, 6270; up to four rows level; bf16 1 1024, 1263, 1238, 1256, 1425, 3 1307, 1338, 1194,
+// 1206, 1978, 4 1516, 1325, 1187, 1129, 1249, 8 2221, 1730, 1604, 1417, 1376, 12 3520, 2768, 2327,
+// 2099, 2028; i8 with n = k = 2048 1 165, 196, 215, 217, 218, 4 238, 225, 203, 188, 176, 8 471,
+// 352, 279, 245, 230, with 4096 4 1592, 1434, 1496, 1585, 1587.
+constexpr std::int64_t kDeep = 256;
+constexpr std::int64_t kRowsOfInterleaved = 4;
+
+bool looks_near(const KernelCode& code) {
+  return !has_two_units() && !looks_far() && !is_narrow_tile(code.mr);
+}
+
+std::int64_t depth_of_near(std::int64_t rows, const KernelCode& code) {
+  if (rows <= kRowsThatStream) return std::max(8, 4 * code.depth_step);
+  if (rows > kRowsOfOneWideTile) return kDeep;
+  return rows <= kRowsOfInterleaved && code.depth_step == 4 ? kDeep / 4 : kDeep / 2;
+}
+
+std::int64_t streamed_depth(const Product& product, std::int64_t l2) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
-  constexpr std::int64_t kDeep = 256;
   const KernelCode& code = *product.code;
   const std::int64_t rows = product.block_rows();
   if (has_two_units() && !code.interleaves && rows <= kMostRowsOfStrips) {
@@ -244,9 +263,13 @@ std::int64_t streamed_depth(const Product& product) {
                                                                  : kStripDepthOfColliding;
   }
   if (rows > 16) return kWhole;
-  const std::int64_t shallow = rows <= 4 ? std::max(8, 4 * code.depth_step)
-                                         : (rows <= 8 ? 16 : 64) * (code.interleaves ? 4 : 1);
-  for (std::int64_t depth = kDeep; depth > shallow; depth /= 2) {
+  const std::int64_t shallow = looks_near(code) ? depth_of_near(rows, code)
+                               : rows <= 4      ? std::max(8, 4 * code.depth_step)
+                                           : (rows <= 8 ? 16 : 64) * (code.interleaves ? 4 : 1);
+  const bool is_shallower = looks_near(code) && code.interleaves && rows <= kRowsOfInterleaved &&
+                            4 * bytes_of_b(product) > l2;
+  const std::int64_t deep = is_shallower ? kDeep / 2 : kDeep;
+  for (std::int64_t depth = deep; depth > shallow; depth /= 2) {
     if (rows_keep_apart(product.b, depth, kNearestWays)) return depth;
   }
   return shallow;
@@ -323,7 +346,8 @@ Step step_of(const Plan& plan, const Product& product) {
   const int streams = streams_of(plan, product);
   const bool stays = comes_from_l2(plan, product, l2) || is_one_piece(product, l2);
   if (stays && (streams == 0 || !streams_near(product, l2))) return {depth};
-  return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product)), streams};
+  return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product, l2)),
+          streams};
 }
 
 // Where C leaves the nearest cache, its rows are long, for short ones the processor looks ahead,

@@ -7,6 +7,7 @@
 #include "core/work.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
+#include "plan/half_vectors.hpp"
 #include "plan/panel_depth.hpp"
 #include "plan/passing_pays.hpp"
 #include "plan/whole_rows.hpp"
@@ -16,11 +17,11 @@ namespace {
 
 // Rows of C that a B in place streams by for (blocking.cpp), and how much of each of its rows comes
 // at a time: at least a page, and no more where the rows of a dense B lie whole pages apart and
-// drive each other out of the nearest caches, but for one row of C and for narrow register tiles,
-// which take long rows. Zen 5, one thread, 2026-11, microseconds with 4, 8 and 16 KB: f32
-// 16×4096×4096 3610, 3810, 3850, 12×4096×4096 2840, 2910, 3140, f64 12×4096×4096 6120, 6470, 8500;
-// rows that keep apart: f32 12×5648×610 413, 400, 394, f64 7×5648×610 714, 674, 632. One row of
-// 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
+// drive each other out of the nearest caches, but for one row of C, for narrow register tiles and
+// where k is divided, which take long rows. Zen 5, one thread, 2026-11, microseconds with 4, 8 and
+// 16 KB: f32 16×4096×4096 3610, 3810, 3850, 12×4096×4096 2840, 2910, 3140, f64 12×4096×4096 6120,
+// 6470, 8500; rows that keep apart: f32 12×5648×610 413, 400, 394, f64 7×5648×610 714, 674, 632.
+// One row of 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
 constexpr std::int64_t kSomeRows = 16;
 // Whole rows, where as many as come at a time (cpu/blocking.cpp) leave room in L2. Emerald Rapids,
 // one thread, f32, 2026-11, milliseconds by 16 KB and by whole rows: 8×11008×2048 3.93 and 3.69,
@@ -63,8 +64,18 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
   constexpr std::int64_t kRowsFromMemory = 16;
   constexpr std::int64_t kRowsFromL2 = 24;
   const int mr = kernel.tile.mr;
-  if (!widens_halves(kernel)) return mr;
   const double bytes = bytes_of(product.shape.k, product.shape.n, kernel.b);
+  if (converts_beside_halves()) {
+    constexpr std::int64_t kRows = 48;
+    constexpr std::int64_t kRowsOfBytes = 36;
+    constexpr std::int64_t kLeastOfSecondStrip = 4;
+    constexpr std::int64_t kRowsWidenedFromMemory = 24;
+    if (size_of(kernel.b) > 1) return kernel.widens && b_is_far() ? kRowsWidenedFromMemory : kRows;
+    if (packs_few_rows_that_collide()) return 0;
+    const bool is_worth_it = product.shape.m >= mr + kLeastOfSecondStrip;
+    return rows_of_b_collide() || !is_worth_it ? mr : kRowsOfBytes;
+  }
+  if (!widens_halves(kernel)) return mr;
   if (!is_narrow_tile(mr)) {
     const bool is_near = 2 * bytes <= static_cast<double>(request.machine.scratchpad_bytes);
     return is_near ? kRowsFromL2 : kRowsOfOneWideTile;
@@ -74,6 +85,39 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
   if (widens_at_once && walks_narrow_wide_tiles()) return kMostRowsOfNarrowWideTiles;
   return come_from_memory(bytes, request.machine.cache_bytes) ? kRowsFromMemory
                                                               : kRowsOfOneWideTile;
+}
+
+// Whether B's rows are interleaved or widened beside arithmetic that takes so long that they come
+// at no cost: 512 bits are multiplied in two halves (plan/half_vectors.hpp). Zen 4, one thread and
+// two, 2026-11, the time packed over the time in place, operands in rows, m = 13, 24, 36 and 48:
+// bf16 300×300 1.16, 1.14, 1.05, 1.04; 1000×1000 1.17, 1.17, 1.12, 1.09, two
+// threads 1.05, 1.16, 1.11, 1.02; 4096×4096 1.27, 1.17, 1.12, 1.09; 72 rows 1.01 to 1.06, of
+// 60×1000 0.96; f16 (m = 12 first) 1.32, 1.14, 1.09, 1.06; 1000×1000 1.28, 1.12, 1.07, 1.05;
+// 4096×4096 1.08, 1.03, 1.00, 0.97; i8 with 13, 16, 24 and 36 300×300 1.13, 1.11, 1.06, 0.98;
+// 1000×1000 1.04, 1.08, 1.14, 1.05; 2000×2000 of two threads 0.89, –, 1.08; whole pages apart
+// 4096×4096 0.61, 0.64, 0.85, 0.78. With a column-major A f16 25×8×33 0.39, 40×126×2646 0.81; with
+// little to do i8 21×372×10 0.73, 13×1742×14 0.88.
+bool CpuVariants::converts_beside_halves() const {
+  constexpr std::int64_t kLeastDepth = 65;
+  const GemmShape& shape = product.shape;
+  return multiplies_in_halves(request.machine) && !is_narrow_tile(kernel.tile.mr) &&
+         product.a_lies_along_k && shape.k >= kLeastDepth && multiply_adds(shape) > kSmallProduct;
+}
+
+// Blocks of B need not be short along k then. One thread, 512 of k at a time over all of 1000: i8
+// 1×60 1.30, 4×60 1.26, 16×60 1.16, 1×1000 1.09, 24×300 1.03; bf16 4×60 1.20, 24×300 1.03.
+bool CpuVariants::converts_whole_rows() const {
+  return reads_in_registers() && converts_beside_halves() &&
+         product.shape.m <= most_rows_in_registers();
+}
+
+// 8-bit integers whose rows lie whole pages apart are packed, little of k at a time. Zen 4, one
+// thread, 2026-11, the time in place over the time so: n = k = 4096, m = 1 1.31, 2 1.07, 4 1.07, 8
+// 0.98; 4×8192×2048 1.35.
+bool CpuVariants::packs_few_rows_that_collide() const {
+  constexpr std::int64_t kRows = 4;
+  return size_of(kernel.b) == 1 && kernel.interleaves && product.b_rows_are_dense &&
+         rows_of_b_collide() && product.shape.m <= kRows && converts_beside_halves();
 }
 
 // Wide tiles come down few columns of all rows anyway, so that workers need not have parts of rows
@@ -95,6 +139,29 @@ bool CpuVariants::deals_columns(int workers) const {
 
 double CpuVariants::bytes_of_part_of_b(int workers) const {
   return bytes_of(product.shape.k, product.shape.n, kernel.b) / workers;
+}
+
+// Whether each worker has one tile, of all rows: then it takes the columns that it is dealt, also
+// where they are few, but for far rows, and for those that are interleaved and collide in the
+// nearest cache (i8 2×4096×64 0.54, 6×1024×200 0.83, 10×1024×4096 0.67). Two threads of a Zen 4,
+// 2026-11, the time as planned without over the time so: f32 2×1158×312 2.2, 12×1184×59 1.37,
+// 15×63×719 1.54, 14×414×340 1.51, 8×1000×1000 1.07, 12×2000×2000 1.15, 16×300×500 1.30; bf16
+// 4×800×800 1.21, i8 4×800×800 1.48, 12×1000×1000 1.53, f16 4×800×800 1.69.
+bool CpuVariants::are_shares(const TileConfig& tile, int workers, int splits) const {
+  const GemmShape& shape = product.shape;
+  constexpr std::int64_t kCollidingBytes = 1024;
+  const bool is_long = 2 * tile.block_n * size_of(kernel.b) > kPageBytes;
+  const bool collide = kernel.interleaves && shape.n * size_of(kernel.b) % kCollidingBytes == 0;
+  return workers > 1 && !collide && !is_narrow_tile(kernel.tile.mr) && splits == 1 &&
+         is_one_product() && !may_read_whole_rows() && tile.block_m >= shape.m &&
+         pieces(shape.n, tile.block_n) == workers && (is_long || !b_is_far());
+}
+
+// Whether B comes from memory in every call.
+bool CpuVariants::b_is_far() const {
+  double elements = 0;
+  for (const ShapeRun& run : request.runs) elements += elements_of_b(run);
+  return come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
 }
 
 // How many parts of B workers have that come back to each in the next call: of one product's B as
@@ -168,10 +235,23 @@ bool CpuVariants::packs_what_stays(int workers) const {
 bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
   const GemmShape& shape = product.shape;
   const double additions = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  return is_one_product() && workers > 1 && reads_far_rows() && !deals_columns(workers) &&
-         tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2) &&
+  const bool cuts_whole_rows = reads_far_rows() && !deals_columns(workers) &&
+                               tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2);
+  return is_one_product() && workers > 1 && (cuts_whole_rows || cuts_far_rows_that_collide(tile)) &&
          additions * workers * workers <= kAdditionsPerRowCut * static_cast<double>(shape.k) &&
          shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
+}
+
+// Where rows lie whole pages apart in memory, and L2 has no room for whole ones otherwise. Zen 4,
+// two threads, f32, 2026-11, the time with columns divided over the time with k divided, m =
+// 2 1.09, 4 1.41, 6 1.15, 8 1.07 to 1.3, of 4096×4096; 4×2048×8192 1.33, 4×8192×2048 1.07; one row
+// 0.96, 12 and 16 rows 0.99 to 1.04.
+bool CpuVariants::cuts_far_rows_that_collide(const TileConfig& tile) const {
+  const GemmShape& shape = product.shape;
+  const bool cuts_rows = pieces(shape.n, tile.block_n) > pieces(shape.n, widest_block());
+  return multiplies_in_halves(request.machine) && !is_narrow_tile(kernel.tile.mr) &&
+         kernel.reads_in_place && product.b_rows_are_dense && cuts_rows && rows_of_b_collide() &&
+         b_is_far() && shape.m > 1 && shape.m <= kRowsOfOneWideTile;
 }
 
 // Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.
@@ -191,10 +271,8 @@ double CpuVariants::elements_of_b(const ShapeRun& run) const {
 // that lie whole pages apart come otherwise, and less deep.
 bool CpuVariants::walks_wide_tiles(int parts) const {
   const GemmShape& shape = product.shape;
-  double elements = 0;
-  for (const ShapeRun& run : request.runs) elements += elements_of_b(run);
   const bool collide = rows_of_b_collide();
-  const bool is_far = come_from_memory(elements * size_of(kernel.b), request.machine.cache_bytes);
+  const bool is_far = b_is_far();
   const bool may_walk =
       !may_read_whole_rows() || (b_stays(parts) && shape.m <= kRowsOfWideTilesFromL2);
   const bool suits =
@@ -229,7 +307,7 @@ std::int64_t CpuVariants::widest_block() const {
 }
 
 // B in place, and A with it or not.
-TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const {
+TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   tile.a_in_place = a_too;
   tile.b_in_place = true;
@@ -248,14 +326,15 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
                                        request.machine.scratchpad_bytes);
   const bool is_long = may_read_whole_rows() && !is_one_block && !is_one_piece;
   const std::int64_t page = kPageBytes / size_of(kernel.b);
-  if (is_long || walks_wide_tiles()) {
+  const bool are_dealt = are_shares(tile, workers, splits);
+  if (is_long || walks_wide_tiles() || ((workers == 1 || are_dealt) && converts_whole_rows())) {
     tile.block_k = whole_row_block_k(splits);
   } else if (!is_one_block) {
     tile.block_k = std::min(tile.block_k, most);
   }
-  const bool keeps_short = rows_of_b_collide() && !is_for_single_rows() &&
+  const bool keeps_short = rows_of_b_collide() && !is_for_single_rows() && splits == 1 &&
                            !is_narrow_tile(tile.mr) && !may_read_whole_rows();
-  if (shape.m <= kSomeRows && (tile.block_n < page || keeps_short)) {
+  if (shape.m <= kSomeRows && !are_dealt && (tile.block_n < page || keeps_short)) {
     tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
   }
   return tile;
@@ -263,7 +342,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int splits) const 
 
 // B alone in place, its columns as they were dealt where workers keep theirs.
 TileConfig CpuVariants::b_in_place(const TileConfig& packed, int workers, int splits) const {
-  TileConfig tile = in_place(packed, false, splits);
+  TileConfig tile = in_place(packed, false, workers, splits);
   if (deals_columns(workers)) {
     tile.block_n = packed.block_n;
     tile.block_k = whole_row_block_k(splits);

@@ -20,6 +20,11 @@ namespace {
 // 545.
 constexpr std::int64_t kMostStripsInPlace = 16;
 
+// Few rows of C beside packed bytes whose rows lie whole pages apart. Zen 4, one thread, i8, n = k
+// = 4096, 2026-11, microseconds with 128, 256 and 640: m = 1 897, 975, 1198, 2 1210, 1431, 1610, 4
+// 1341, 1487, 1758, 8 1481, 1584, 1675.
+constexpr int kDepthOfColliding = 128;
+
 // Rows of C that are multiplied as dot products where B lies along k, and how much of k at a time:
 // deeper, and rows of A leave the nearest cache. Zen 4, n = k = 4096, 2026-11, GFLOP/s against
 // packing B: f32 m = 1 11.7 (5.4), 4 32 (17), 16 48 (43); bf16 1 32 (13), 16 105 (91); i8 1 83
@@ -279,7 +284,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     if (kernel.widens) return tiles;
   }
   if (goes_along_rows_here(packed)) {
-    tiles.push_back(in_place(packed, true, splits));
+    tiles.push_back(in_place(packed, true, workers, splits));
     return tiles;
   }
   if (goes_short_way_of_narrow(packed, workers)) {
@@ -322,7 +327,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     const bool few_strips = is_narrow ? shape.m <= kMostRowsOfNarrow || walks_narrow_wide_tiles()
                                       : shape.m <= kMostStripsInPlace * packed.mr;
     const bool b_may = product.b_rows_are_dense && (few_strips || both_stay);
-    if (b_may && a_may) tiles.push_back(in_place(packed, true, splits));
+    if (b_may && a_may) tiles.push_back(in_place(packed, true, workers, splits));
     if (b_may) tiles.push_back(b_in_place(packed, workers, splits));
     if (a_may) {
       TileConfig tile = packed;
@@ -336,6 +341,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   tile.block_n = choose_block(
       packed.block_n, 1, packed.nr,
       is_narrow_tile(packed.mr) && is_deep ? kMostPackedColumnsOfNarrow : kMostPackedColumns);
+  if (packs_few_rows_that_collide()) tile.block_k = std::min(tile.block_k, kDepthOfColliding);
   tiles.push_back(tile);
   return tiles;
 }

@@ -51,6 +51,51 @@ TEST(FewRows, WideTilesGoDownAllOfK) {
   EXPECT_LE(depth_of({9, 5008, 3001}), 256);
 }
 
+// Two workers that share a B of the caches read the columns that they are dealt where they lie,
+// however few those are.
+TEST(FewRows, SharesOfColumnsAreReadInPlace) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 2);
+  for (const ElementType type :
+       {ElementType::f32, ElementType::f64, ElementType::bf16, ElementType::f16, ElementType::i8}) {
+    for (const GemmShape& shape : {GemmShape{12, 1000, 1000}, {10, 700, 400}, {8, 330, 900}}) {
+      const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine);
+      EXPECT_TRUE(plan.tile.b_in_place) << name_of(type) << ", " << shape.n;
+      EXPECT_EQ(plan.schedule.workers, 2) << name_of(type) << ", " << shape.n;
+      EXPECT_EQ(plan.decomposition.tiles_n, 2) << name_of(type) << ", " << shape.n;
+    }
+  }
+}
+
+// Of rows that lie whole pages apart in memory few are cut: k is.
+TEST(FewRows, FarRowsThatCollideAreNotCut) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 2);
+  for (const std::int64_t m : {2, 4, 8}) {
+    for (const GemmShape& shape : {GemmShape{m, 4096, 4096}, {m, 2048, 8192}}) {
+      const Plan plan = make_plan(dense_problem(shape, gemm_types_for(ElementType::f32)), machine);
+      EXPECT_TRUE(plan.tile.b_in_place) << m << "×" << shape.n;
+      EXPECT_EQ(plan.tile.block_n, shape.n) << m << "×" << shape.n;
+      EXPECT_NE(plan.schedule.kind, ScheduleKind::data_parallel) << m << "×" << shape.n;
+    }
+  }
+}
+
+// Where vectors are multiplied in two halves B is interleaved and widened beside more rows, and
+// beside none where bytes lie whole pages apart.
+TEST(FewRows, HalvesLeaveTimeToConvert) {
+  const auto in_place = [&](const char* name, ElementType type, const GemmShape& shape) {
+    const Machine machine = with_workers(machine_by_name(name), 1);
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine).tile.b_in_place;
+  };
+  EXPECT_TRUE(in_place("zen4", ElementType::bf16, {24, 1000, 1000}));
+  EXPECT_FALSE(in_place("zen5", ElementType::bf16, {24, 1000, 1000}));
+  EXPECT_TRUE(in_place("zen4", ElementType::f16, {24, 2000, 2000}));
+  EXPECT_FALSE(in_place("zen5", ElementType::f16, {24, 2000, 2000}));
+  EXPECT_TRUE(in_place("zen4", ElementType::i8, {24, 1000, 1000}));
+  EXPECT_FALSE(in_place("zen4", ElementType::i8, {24, 4096, 4096}));
+  EXPECT_FALSE(in_place("zen4", ElementType::i8, {2, 4096, 4096}));
+  EXPECT_TRUE(in_place("zen5", ElementType::i8, {2, 4096, 4096}));
+}
+
 // However many rows and workers there are, with wide register tiles and narrow ones.
 TEST(FewRows, AlwaysHaveAPlan) {
   for (const char* name : {"sapphire-rapids", "sapphire-rapids-avx512", "avx2-laptop"}) {
@@ -68,6 +113,23 @@ TEST(FewRows, AlwaysHaveAPlan) {
             EXPECT_NO_THROW(make_plan(dense_problem(shape, types), machine, options))
                 << name << ", " << m << " rows, " << workers << " workers";
           }
+        }
+      }
+    }
+  }
+}
+
+TEST(FewRows, HaveAPlanBesideRowsThatCollide) {
+  const Machine machine = machine_by_name("zen4");
+  for (const int workers : {1, 2, 3, 7, 16, 64}) {
+    PlanOptions options;
+    options.workers = workers;
+    for (const std::int64_t m : {1, 2, 5, 8, 9, 40}) {
+      for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::i8}) {
+        for (const GemmShape& shape :
+             {GemmShape{m, 11264, 4096}, {m, 4096, 9000}, {m, 131072, 64}}) {
+          EXPECT_NO_THROW(make_plan(dense_problem(shape, gemm_types_for(type)), machine, options))
+              << m << "×" << shape.n << ", " << workers << " workers, " << name_of(type);
         }
       }
     }

@@ -6,6 +6,7 @@
 #include "core/in_place_rule.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
+#include "plan/half_vectors.hpp"
 #include "plan/orientation.hpp"
 #include "plan/passing.hpp"
 #include "plan/passing_pays.hpp"
@@ -92,10 +93,12 @@ constexpr double kRowOfCHidden = 0.2;
 // and 52 ns. However many rows of C there are.
 constexpr double kRowOfBCutShort = 30e-9;
 
-double row_of_b_cut(const Machine& machine, double rows, bool interleaves) {
-  if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
-  return rows <= kStreamedRows ? kRowOfBCut : 0;
-}
+// The streams by which B comes now (docs/notebook_cpu.md, few rows on Zen 4) wait less. Two threads
+// of a Zen 4, 2026-11, columns divided rather than k, for each row that is cut: f32 2×2000×2000 7
+// ns, 2×2100×2000 30, 4×2200×2000 58, 4×3000×2000 30, 2×3000×3000 77, 4×6000×800 38; 8 and 12 rows
+// none or less. Zen 5 has not been measured since.
+constexpr double kRowOfBCutInHalves = 80e-9;
+constexpr double kRowsThatWait = 4;
 
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
 // register tile is faster, but not below a third: then too few accumulators are in flight to cover
@@ -165,6 +168,30 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   return block;
 }
 
+double row_of_b_cut(const Block& block, const Machine& machine, bool interleaves) {
+  if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
+  if (multiplies_in_halves(machine) && block.b_in_place && !block.is_dots) {
+    return block.rows <= kRowsThatWait ? kRowOfBCutInHalves : 0;
+  }
+  return block.rows <= kStreamedRows ? kRowOfBCut : 0;
+}
+
+// The same of rows that are interleaved in registers, in whatever cache they are: bf16 1×1000×1000
+// 9, 2×2048×1000 16, 16×1000×4096 5, i8 10×1024×4096 17, but 8×1000×1000 and 12×1000×1000 less than
+// none.
+constexpr double kInterleavedRowCut = 12e-9;
+constexpr double kInterleavedRowsThatWait = 2;
+constexpr double kCollidingRowCut = 16e-9;
+constexpr double kCollidingBytes = 1024;
+
+double row_of_b_cut_near(const Block& block, const Machine& machine, bool interleaves) {
+  const bool reads_rows = interleaves && block.b_in_place && !block.is_dots;
+  if (!reads_rows || !multiplies_in_halves(machine)) return 0;
+  const bool collide = std::fmod(block.b_row_bytes, kCollidingBytes) == 0;
+  if (collide && block.rows <= kStreamedRows) return kCollidingRowCut;
+  return block.rows <= kInterleavedRowsThatWait ? kInterleavedRowCut : 0;
+}
+
 // What one worker reads and writes of a product, again and again where calls repeat; of all groups
 // together at most `all_bytes`.
 double worker_footprint(const Block& block, const TileGrid& grid, const Problem& problem,
@@ -207,6 +234,18 @@ double reading_far_rows(const Block& block, const Machine& machine, bool interle
          block.depth * strips;
 }
 
+// Of that, what the arithmetic does not hide; again for each strip of rows. Zen 4, one thread,
+// 2026-11, beyond the arithmetic of 24×1000×1000 in bf16 3 ps a byte of B, of 16×1000×1000 in
+// i8 14.
+double converting_exposed(const Block& block, const Machine& machine, int mr) {
+  constexpr double kOfBytes = 0.35;
+  constexpr double kOfPairs = 0.2;
+  const bool collide = std::fmod(block.b_row_bytes, kPageBytes) == 0;
+  const bool is_byte = block.b_size == 1;
+  if (is_narrow_tile(mr) || !multiplies_in_halves(machine) || (is_byte && collide)) return 1;
+  return (is_byte ? kOfBytes : kOfPairs) * std::ceil(block.rows / mr);
+}
+
 // Seconds to read B where it lies, beyond what packed panels take. To interleave or widen rows in
 // registers takes for each element what packing from L2 takes for a byte, wherever they come from:
 // Zen 5, one thread, 2026-11, 20 to 27 ps with 8-bit integers, 9 to 18 with bf16. Dot
@@ -225,7 +264,9 @@ double reading_in_place(const Block& block, const Machine& machine, const TileCo
                            : streamed;
   const double share =
       is_fetched_ahead ? kWholeRowsInPlace : first + kAgainInPlace * block.b_size * (strips - 1);
-  const double converting = interleaves || widens ? kPackingFromL2 / block.b_size : 0;
+  const double converting =
+      interleaves || widens ? converting_exposed(block, machine, mr) * kPackingFromL2 / block.b_size
+                            : 0;
   const double far_rows = block.is_dots ? 0 : reading_far_rows(block, machine, interleaves, strips);
   return far_rows + std::max(share * share_beyond_l2(machine, footprint), converting) * bytes *
                         machine.cost.pack_seconds_per_byte;
@@ -318,8 +359,9 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   }
   if (block.cuts_rows && busy > 1) {
     if (block.rows <= kStreamedRows || (block.b_in_place && !passes)) {
-      time.packing += row_of_b_cut(machine, block.rows, interleaves) *
-                      share_beyond_l2(machine, footprint) * block.depth;
+      const double far =
+          row_of_b_cut(block, machine, interleaves) * share_beyond_l2(machine, footprint);
+      time.packing += std::max(far, row_of_b_cut_near(block, machine, interleaves)) * block.depth;
     }
     const double by_tile_registers =
         row_of_c_cut_by_tile_registers(kernel, shape, problem, machine, busy);
