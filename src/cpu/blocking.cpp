@@ -238,21 +238,29 @@ constexpr std::int64_t kFarRowBytes = 32 << 10;
 // 6311, 5709, 6270; up to four rows level; bf16 1 1024, 1263, 1238, 1256, 1425, 3 1307, 1338, 1194,
 // 1206, 1978, 4 1516, 1325, 1187, 1129, 1249, 8 2221, 1730, 1604, 1417, 1376, 12 3520, 2768, 2327,
 // 2099, 2028; i8 with n = k = 2048 1 165, 196, 215, 217, 218, 4 238, 225, 203, 188, 176, 8 471,
-// 352, 279, 245, 230, with 4096 4 1592, 1434, 1496, 1585, 1587.
+// 352, 279, 245, 230, with 4096 4 1592, 1434, 1496, 1585, 1587,
+// between which 64 is a compromise. Interleaved rows that keep apart, with 128 and 256: i8
+// 1×1000×1000 27.2 and 27.9, 4 36.9 and 37.2, bf16 1×300×1000 11.6 and 13.8, 4×1000×1000 47.3
+// and 52.4, 8×300×1000 26.1 and 25.3.
 constexpr std::int64_t kDeep = 256;
 constexpr std::int64_t kRowsOfInterleaved = 4;
+
+std::int64_t depth_of_few(const KernelCode& code) {
+  return std::max(8, 4 * code.depth_step);
+}
 
 bool looks_near(const KernelCode& code) {
   return !has_two_units() && !looks_far() && !is_narrow_tile(code.mr);
 }
 
 std::int64_t depth_of_near(std::int64_t rows, const KernelCode& code) {
-  if (rows <= kRowsThatStream) return std::max(8, 4 * code.depth_step);
+  if (rows <= kRowsThatStream) return depth_of_few(code);
   if (rows > kRowsOfOneWideTile) return kDeep;
-  return rows <= kRowsOfInterleaved && code.depth_step == 4 ? kDeep / 4 : kDeep / 2;
+  const bool is_byte = code.depth_step == 4;
+  return rows <= kRowsOfInterleaved && is_byte ? kDeep / 4 : kDeep / 2;
 }
 
-std::int64_t streamed_depth(const Product& product, std::int64_t l2) {
+std::int64_t streamed_depth(const Product& product) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 40;
   const KernelCode& code = *product.code;
   const std::int64_t rows = product.block_rows();
@@ -264,10 +272,9 @@ std::int64_t streamed_depth(const Product& product, std::int64_t l2) {
   }
   if (rows > 16) return kWhole;
   const std::int64_t shallow = looks_near(code) ? depth_of_near(rows, code)
-                               : rows <= 4      ? std::max(8, 4 * code.depth_step)
+                               : rows <= 4      ? depth_of_few(code)
                                            : (rows <= 8 ? 16 : 64) * (code.interleaves ? 4 : 1);
-  const bool is_shallower = looks_near(code) && code.interleaves && rows <= kRowsOfInterleaved &&
-                            4 * bytes_of_b(product) > l2;
+  const bool is_shallower = looks_near(code) && code.interleaves && rows <= kRowsOfInterleaved;
   const std::int64_t deep = is_shallower ? kDeep / 2 : kDeep;
   for (std::int64_t depth = deep; depth > shallow; depth /= 2) {
     if (rows_keep_apart(product.b, depth, kNearestWays)) return depth;
@@ -346,8 +353,7 @@ Step step_of(const Plan& plan, const Product& product) {
   const int streams = streams_of(plan, product);
   const bool stays = comes_from_l2(plan, product, l2) || is_one_piece(product, l2);
   if (stays && (streams == 0 || !streams_near(product, l2))) return {depth};
-  return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product, l2)),
-          streams};
+  return {std::min<std::int64_t>(depth, streams > 0 ? streams : streamed_depth(product)), streams};
 }
 
 // Where C leaves the nearest cache, its rows are long, for short ones the processor looks ahead,

@@ -72,6 +72,7 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
     constexpr std::int64_t kRowsWidenedFromMemory = 24;
     if (size_of(kernel.b) > 1) return kernel.widens && b_is_far() ? kRowsWidenedFromMemory : kRows;
     if (packs_few_rows_that_collide()) return 0;
+    // Fewer in a second strip win on one thread and lose on two.
     const bool is_worth_it = product.shape.m >= mr + kLeastOfSecondStrip;
     return rows_of_b_collide() || !is_worth_it ? mr : kRowsOfBytes;
   }
@@ -87,6 +88,10 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
                                                               : kRowsOfOneWideTile;
 }
 
+bool CpuVariants::is_in_halves() const {
+  return multiplies_in_halves(request.machine, kernel.tile.mr);
+}
+
 // Whether B's rows are interleaved or widened beside arithmetic that takes so long that they come
 // at no cost: 512 bits are multiplied in two halves (plan/half_vectors.hpp). Zen 4, one thread and
 // two, 2026-11, the time packed over the time in place, operands in rows, m = 13, 24, 36 and 48:
@@ -100,8 +105,8 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
 bool CpuVariants::converts_beside_halves() const {
   constexpr std::int64_t kLeastDepth = 65;
   const GemmShape& shape = product.shape;
-  return multiplies_in_halves(request.machine) && !is_narrow_tile(kernel.tile.mr) &&
-         product.a_lies_along_k && shape.k >= kLeastDepth && multiply_adds(shape) > kSmallProduct;
+  return is_in_halves() && product.a_lies_along_k && shape.k >= kLeastDepth &&
+         multiply_adds(shape) > kSmallProduct;
 }
 
 // Blocks of B need not be short along k then. One thread, 512 of k at a time over all of 1000: i8
@@ -117,7 +122,7 @@ bool CpuVariants::converts_whole_rows() const {
 bool CpuVariants::packs_few_rows_that_collide() const {
   constexpr std::int64_t kRows = 4;
   return size_of(kernel.b) == 1 && kernel.interleaves && product.b_rows_are_dense &&
-         rows_of_b_collide() && product.shape.m <= kRows && converts_beside_halves();
+         rows_of_b_collide() && !b_stays() && product.shape.m <= kRows && converts_beside_halves();
 }
 
 // Wide tiles come down few columns of all rows anyway, so that workers need not have parts of rows
@@ -142,19 +147,19 @@ double CpuVariants::bytes_of_part_of_b(int workers) const {
 }
 
 // Whether each worker has one tile, of all rows: then it takes the columns that it is dealt, also
-// where they are few, but for far rows, and for those that are interleaved and collide in the
-// nearest cache (i8 2×4096×64 0.54, 6×1024×200 0.83, 10×1024×4096 0.67). Two threads of a Zen 4,
-// 2026-11, the time as planned without over the time so: f32 2×1158×312 2.2, 12×1184×59 1.37,
-// 15×63×719 1.54, 14×414×340 1.51, 8×1000×1000 1.07, 12×2000×2000 1.15, 16×300×500 1.30; bf16
-// 4×800×800 1.21, i8 4×800×800 1.48, 12×1000×1000 1.53, f16 4×800×800 1.69.
+// where they are few, but for half a page or less of far rows, and for those that are interleaved
+// and collide in the nearest cache (i8 2×4096×64 0.54, 6×1024×200 0.83, 10×1024×4096 0.67). Two
+// threads of a Zen 4, 2026-11, the time as planned without over the time so: f32 2×1158×312 2.2,
+// 12×1184×59 1.37, 15×63×719 1.54, 14×414×340 1.51, 8×1000×1000 1.07, 12×2000×2000 1.15,
+// 16×300×500 1.30; bf16 4×800×800 1.21, i8 4×800×800 1.48, 12×1000×1000 1.53, f16 4×800×800 1.69.
 bool CpuVariants::are_shares(const TileConfig& tile, int workers, int splits) const {
   const GemmShape& shape = product.shape;
-  constexpr std::int64_t kCollidingBytes = 1024;
-  const bool is_long = 2 * tile.block_n * size_of(kernel.b) > kPageBytes;
-  const bool collide = kernel.interleaves && shape.n * size_of(kernel.b) % kCollidingBytes == 0;
-  return workers > 1 && !collide && !is_narrow_tile(kernel.tile.mr) && splits == 1 &&
-         is_one_product() && !may_read_whole_rows() && tile.block_m >= shape.m &&
-         pieces(shape.n, tile.block_n) == workers && (is_long || !b_is_far());
+  const bool is_long = tile.block_n * size_of(kernel.b) > kPageBytes / 2;
+  const bool collide =
+      kernel.interleaves && shape.n % (kCollidingRowBytes / size_of(kernel.b)) == 0;
+  return workers > 1 && splits == 1 && !collide && is_in_halves() && is_one_product() &&
+         tile.block_m >= shape.m && pieces(shape.n, tile.block_n) == workers &&
+         (is_long || !b_is_far());
 }
 
 // Whether B comes from memory in every call.
@@ -237,21 +242,25 @@ bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
   const double additions = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   const bool cuts_whole_rows = reads_far_rows() && !deals_columns(workers) &&
                                tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2);
-  return is_one_product() && workers > 1 && (cuts_whole_rows || cuts_far_rows_that_collide(tile)) &&
+  const bool may_split =
+      !request.options.schedule || *request.options.schedule != ScheduleKind::data_parallel;
+  return may_split && is_one_product() && workers > 1 &&
+         (cuts_whole_rows || cuts_far_rows_that_collide(tile, workers)) &&
          additions * workers * workers <= kAdditionsPerRowCut * static_cast<double>(shape.k) &&
          shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
 }
 
-// Where rows lie whole pages apart in memory, and L2 has no room for whole ones otherwise. Zen 4,
+// Where rows lie whole pages apart in memory, and k may be divided. Zen 4,
 // two threads, f32, 2026-11, the time with columns divided over the time with k divided, m =
 // 2 1.09, 4 1.41, 6 1.15, 8 1.07 to 1.3, of 4096×4096; 4×2048×8192 1.33, 4×8192×2048 1.07; one row
 // 0.96, 12 and 16 rows 0.99 to 1.04.
-bool CpuVariants::cuts_far_rows_that_collide(const TileConfig& tile) const {
+bool CpuVariants::cuts_far_rows_that_collide(const TileConfig& tile, int workers) const {
+  constexpr int kWorkersMeasured = 2;
   const GemmShape& shape = product.shape;
   const bool cuts_rows = pieces(shape.n, tile.block_n) > pieces(shape.n, widest_block());
-  return multiplies_in_halves(request.machine) && !is_narrow_tile(kernel.tile.mr) &&
-         kernel.reads_in_place && product.b_rows_are_dense && cuts_rows && rows_of_b_collide() &&
-         b_is_far() && shape.m > 1 && shape.m <= kRowsOfOneWideTile;
+  return is_in_halves() && workers <= kWorkersMeasured && kernel.reads_in_place &&
+         product.b_rows_are_dense && cuts_rows && rows_of_b_collide() && b_is_far() &&
+         shape.m > 1 && shape.m <= kRowsOfOneWideTile;
 }
 
 // Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.
@@ -322,8 +331,8 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
   const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
   // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
-  const bool is_one_piece = leave_room(static_cast<double>(most * shape.n * size_of(kernel.b)),
-                                       request.machine.scratchpad_bytes);
+  const bool is_one_piece =
+      leave_room(bytes_of(most, shape.n, kernel.b), request.machine.scratchpad_bytes);
   const bool is_long = may_read_whole_rows() && !is_one_block && !is_one_piece;
   const std::int64_t page = kPageBytes / size_of(kernel.b);
   const bool are_dealt = are_shares(tile, workers, splits);
@@ -332,8 +341,9 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   } else if (!is_one_block) {
     tile.block_k = std::min(tile.block_k, most);
   }
-  const bool keeps_short = rows_of_b_collide() && !is_for_single_rows() && splits == 1 &&
-                           !is_narrow_tile(tile.mr) && !may_read_whole_rows();
+  const bool keeps_short = rows_of_b_collide() && !is_for_single_rows() &&
+                           (splits == 1 || !is_in_halves()) && !is_narrow_tile(tile.mr) &&
+                           !may_read_whole_rows();
   if (shape.m <= kSomeRows && !are_dealt && (tile.block_n < page || keeps_short)) {
     tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
   }

@@ -69,10 +69,11 @@ struct CpuVariants {
   bool splits_rather(const TileConfig& tile, int workers) const;
   int whole_row_block_k(int splits) const;
   TileConfig in_place(TileConfig tile, bool a_too, int workers, int splits) const;
+  bool is_in_halves() const;
   bool converts_beside_halves() const;
   bool converts_whole_rows() const;
   bool packs_few_rows_that_collide() const;
-  bool cuts_far_rows_that_collide(const TileConfig& tile) const;
+  bool cuts_far_rows_that_collide(const TileConfig& tile, int workers) const;
   bool b_is_far() const;
   bool are_shares(const TileConfig& tile, int workers, int splits) const;
   TileConfig b_in_place(const TileConfig& packed, int workers, int splits) const;

@@ -79,6 +79,21 @@ TEST(FewRows, FarRowsThatCollideAreNotCut) {
   }
 }
 
+TEST(FewRows, OfOtherMachinesAreCutIntoPages) {
+  const Machine machine = with_workers(machine_by_name("zen5"), 2);
+  const Problem problem = dense_problem({12, 4096, 4096}, gemm_types_for(ElementType::f64));
+  EXPECT_EQ(make_plan(problem, machine).tile.block_n, 512);
+}
+
+// What the caller insists on is dealt to all workers.
+TEST(FewRows, AreCutWhereTheScheduleIsGiven) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 2);
+  PlanOptions options;
+  options.schedule = ScheduleKind::data_parallel;
+  const Problem problem = dense_problem({4, 4096, 4096}, gemm_types_for(ElementType::f32));
+  EXPECT_GE(make_plan(problem, machine, options).decomposition.tiles, 2);
+}
+
 // Where vectors are multiplied in two halves B is interleaved and widened beside more rows, and
 // beside none where bytes lie whole pages apart.
 TEST(FewRows, HalvesLeaveTimeToConvert) {
@@ -125,7 +140,7 @@ TEST(FewRows, HaveAPlanBesideRowsThatCollide) {
     PlanOptions options;
     options.workers = workers;
     for (const std::int64_t m : {1, 2, 5, 8, 9, 40}) {
-      for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::i8}) {
+      for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::f16}) {
         for (const GemmShape& shape :
              {GemmShape{m, 11264, 4096}, {m, 4096, 9000}, {m, 131072, 64}}) {
           EXPECT_NO_THROW(make_plan(dense_problem(shape, gemm_types_for(type)), machine, options))

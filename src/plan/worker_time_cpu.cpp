@@ -168,9 +168,9 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   return block;
 }
 
-double row_of_b_cut(const Block& block, const Machine& machine, bool interleaves) {
+double row_of_b_cut(const Block& block, const Machine& machine, int mr, bool interleaves) {
   if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
-  if (multiplies_in_halves(machine) && block.b_in_place && !block.is_dots) {
+  if (multiplies_in_halves(machine, mr) && block.b_in_place && !block.is_dots) {
     return block.rows <= kRowsThatWait ? kRowOfBCutInHalves : 0;
   }
   return block.rows <= kStreamedRows ? kRowOfBCut : 0;
@@ -182,12 +182,11 @@ double row_of_b_cut(const Block& block, const Machine& machine, bool interleaves
 constexpr double kInterleavedRowCut = 12e-9;
 constexpr double kInterleavedRowsThatWait = 2;
 constexpr double kCollidingRowCut = 16e-9;
-constexpr double kCollidingBytes = 1024;
 
-double row_of_b_cut_near(const Block& block, const Machine& machine, bool interleaves) {
+double row_of_b_cut_near(const Block& block, const Machine& machine, int mr, bool interleaves) {
   const bool reads_rows = interleaves && block.b_in_place && !block.is_dots;
-  if (!reads_rows || !multiplies_in_halves(machine)) return 0;
-  const bool collide = std::fmod(block.b_row_bytes, kCollidingBytes) == 0;
+  if (!reads_rows || !multiplies_in_halves(machine, mr)) return 0;
+  const bool collide = std::fmod(block.b_row_bytes, kCollidingRowBytes) == 0;
   if (collide && block.rows <= kStreamedRows) return kCollidingRowCut;
   return block.rows <= kInterleavedRowsThatWait ? kInterleavedRowCut : 0;
 }
@@ -234,16 +233,16 @@ double reading_far_rows(const Block& block, const Machine& machine, bool interle
          block.depth * strips;
 }
 
-// Of that, what the arithmetic does not hide; again for each strip of rows. Zen 4, one thread,
-// 2026-11, beyond the arithmetic of 24×1000×1000 in bf16 3 ps a byte of B, of 16×1000×1000 in
-// i8 14.
-double converting_exposed(const Block& block, const Machine& machine, int mr) {
+// The share of interleaving or widening that the arithmetic does not hide; again for each strip of
+// rows. Zen 4, one thread, 2026-11, beyond the arithmetic of 24×1000×1000 in bf16 3 ps a byte of B,
+// of 16×1000×1000 in i8 14.
+double converting_exposed(const Block& block, const Machine& machine, int mr, double strips) {
   constexpr double kOfBytes = 0.35;
   constexpr double kOfPairs = 0.2;
   const bool collide = std::fmod(block.b_row_bytes, kPageBytes) == 0;
   const bool is_byte = block.b_size == 1;
-  if (is_narrow_tile(mr) || !multiplies_in_halves(machine) || (is_byte && collide)) return 1;
-  return (is_byte ? kOfBytes : kOfPairs) * std::ceil(block.rows / mr);
+  if (!multiplies_in_halves(machine, mr) || (is_byte && collide)) return 1;
+  return (is_byte ? kOfBytes : kOfPairs) * strips;
 }
 
 // Seconds to read B where it lies, beyond what packed panels take. To interleave or widen rows in
@@ -264,9 +263,9 @@ double reading_in_place(const Block& block, const Machine& machine, const TileCo
                            : streamed;
   const double share =
       is_fetched_ahead ? kWholeRowsInPlace : first + kAgainInPlace * block.b_size * (strips - 1);
-  const double converting =
-      interleaves || widens ? converting_exposed(block, machine, mr) * kPackingFromL2 / block.b_size
-                            : 0;
+  const double converting = interleaves || widens ? converting_exposed(block, machine, mr, strips) *
+                                                        kPackingFromL2 / block.b_size
+                                                  : 0;
   const double far_rows = block.is_dots ? 0 : reading_far_rows(block, machine, interleaves, strips);
   return far_rows + std::max(share * share_beyond_l2(machine, footprint), converting) * bytes *
                         machine.cost.pack_seconds_per_byte;
@@ -360,8 +359,9 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   if (block.cuts_rows && busy > 1) {
     if (block.rows <= kStreamedRows || (block.b_in_place && !passes)) {
       const double far =
-          row_of_b_cut(block, machine, interleaves) * share_beyond_l2(machine, footprint);
-      time.packing += std::max(far, row_of_b_cut_near(block, machine, interleaves)) * block.depth;
+          row_of_b_cut(block, machine, tile.mr, interleaves) * share_beyond_l2(machine, footprint);
+      time.packing +=
+          std::max(far, row_of_b_cut_near(block, machine, tile.mr, interleaves)) * block.depth;
     }
     const double by_tile_registers =
         row_of_c_cut_by_tile_registers(kernel, shape, problem, machine, busy);
