@@ -249,6 +249,7 @@ std::int64_t depth_of_few(const KernelCode& code) {
   return std::max(8, 4 * code.depth_step);
 }
 
+// A Zen 4 with wide registers: no later one (looks_far()), and none of Intel's.
 bool looks_near(const KernelCode& code) {
   return !has_two_units() && !looks_far() && !is_narrow_tile(code.mr);
 }
@@ -271,10 +272,11 @@ std::int64_t streamed_depth(const Product& product) {
                                                                  : kStripDepthOfColliding;
   }
   if (rows > 16) return kWhole;
-  const std::int64_t shallow = looks_near(code) ? depth_of_near(rows, code)
-                               : rows <= 4      ? depth_of_few(code)
+  const bool is_near = looks_near(code);
+  const std::int64_t shallow = is_near     ? depth_of_near(rows, code)
+                               : rows <= 4 ? depth_of_few(code)
                                            : (rows <= 8 ? 16 : 64) * (code.interleaves ? 4 : 1);
-  const bool is_shallower = looks_near(code) && code.interleaves && rows <= kRowsOfInterleaved;
+  const bool is_shallower = is_near && code.interleaves && rows <= kRowsOfInterleaved;
   const std::int64_t deep = is_shallower ? kDeep / 2 : kDeep;
   for (std::int64_t depth = deep; depth > shallow; depth /= 2) {
     if (rows_keep_apart(product.b, depth, kNearestWays)) return depth;

@@ -64,7 +64,6 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
   constexpr std::int64_t kRowsFromMemory = 16;
   constexpr std::int64_t kRowsFromL2 = 24;
   const int mr = kernel.tile.mr;
-  const double bytes = bytes_of(product.shape.k, product.shape.n, kernel.b);
   if (converts_beside_halves()) {
     constexpr std::int64_t kRows = 48;
     constexpr std::int64_t kRowsOfBytes = 36;
@@ -77,6 +76,7 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
     return rows_of_b_collide() || !is_worth_it ? mr : kRowsOfBytes;
   }
   if (!widens_halves(kernel)) return mr;
+  const double bytes = bytes_of(product.shape.k, product.shape.n, kernel.b);
   if (!is_narrow_tile(mr)) {
     const bool is_near = 2 * bytes <= static_cast<double>(request.machine.scratchpad_bytes);
     return is_near ? kRowsFromL2 : kRowsOfOneWideTile;
