@@ -105,8 +105,7 @@ bool CpuVariants::is_in_halves() const {
 bool CpuVariants::converts_beside_halves() const {
   constexpr std::int64_t kLeastDepth = 65;
   const GemmShape& shape = product.shape;
-  return is_in_halves() && product.a_lies_along_k && shape.k >= kLeastDepth &&
-         multiply_adds(shape) > kSmallProduct;
+  return is_in_halves() && product.a_lies_along_k && shape.k >= kLeastDepth && !is_small();
 }
 
 // Blocks of B need not be short along k then. One thread, 512 of k at a time over all of 1000: i8
@@ -315,6 +314,31 @@ std::int64_t CpuVariants::widest_block() const {
   return bytes / size_of(kernel.b);
 }
 
+bool CpuVariants::is_small() const {
+  return multiply_adds(product.shape) <= kSmallProduct;
+}
+
+// A small product does, as long as panels of all k leave room in the second-level cache; of bytes,
+// which take the longest to widen and add up for every block, a middling one as well. Zen 4,
+// 2026-11, the time in blocks of 512 bytes of k over the time so: 43 products up to 64³ with k of
+// 600 to 8000, operands in rows, i8 1.13 (1×15×1641 1.42, 4×60×1000 1.27, 2×6×4006 0.92),
+// f16 1.05, bf16 1.01, f32 and f64 level, A transposed i8 1.16, bf16 1.13, B transposed level; 43
+// of up to sixteen times that i8 1.04 (50×15×820 1.25, 20×30×1000 1.22, 60×14×629 0.92), others and
+// larger ones level; with AVX2 there the first 43 i8 1.05, bf16 1.04, A transposed 1.44 and 1.18.
+// Tile registers have blocks of their own.
+bool CpuVariants::goes_over_k_once() const {
+  constexpr double kMiddlingOfBytes = 16 * kSmallProduct;
+  const GemmShape& shape = product.shape;
+  const bool is_byte = size_of(kernel.b) == 1;
+  const std::int64_t rows = round_up_to(shape.m, kernel.tile.mr);
+  const std::int64_t cols = round_up_to(shape.n, kernel.tile.nr);
+  const double panels =
+      static_cast<double>(rows + cols) * static_cast<double>(shape.k) * kernel.packed_size;
+  return !has_tile_registers(kernel) &&
+         multiply_adds(shape) <= (is_byte ? kMiddlingOfBytes : kSmallProduct) &&
+         leave_room(panels, request.machine.scratchpad_bytes);
+}
+
 // B in place, and A with it or not.
 TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int splits) const {
   const GemmShape& shape = product.shape;
@@ -322,7 +346,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   tile.b_in_place = true;
   // In one pass over k, by the short way. Zen 5, f32, 2026-11, in blocks over in one pass: 8×8×500
   // 2.4, 8×16×500 2.7, 8×32×500 1.4, 5×6×1237 2.1, 2×8×2000 1.3.
-  if (multiply_adds(shape) <= kSmallProduct) {
+  if (is_small()) {
     if (a_too) tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
     return tile;
   }

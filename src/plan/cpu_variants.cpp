@@ -67,9 +67,10 @@ int CpuVariants::most_workers() const {
 
 int CpuVariants::packed_block_k(std::int64_t splits) const {
   const GemmShape& shape = product.shape;
+  const bool is_whole = reads_rows_of_a_once() || goes_over_k_once();
   const std::int64_t row_bytes =
-      reads_rows_of_a_once() ? shape.k * kernel.packed_size
-                             : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
+      is_whole ? std::max<std::int64_t>(1, shape.k) * kernel.packed_size
+               : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
   return choose_block_k(shape.k, kernel, splits, row_bytes);
 }
 

@@ -43,6 +43,8 @@ struct CpuVariants {
   int most_workers() const;
   std::int64_t rows_of(const TileConfig& tile) const;
   std::int64_t cols_of(const TileConfig& tile) const;
+  bool is_small() const;
+  bool goes_over_k_once() const;
   bool suits_dots() const;
   bool suits_passing_here(const TileConfig& packed, int workers) const;
   bool goes_short_way(const TileConfig& packed, int workers) const;

@@ -345,5 +345,20 @@ TEST(Planner, AThinProductHasWorkersForItsC) {
   EXPECT_EQ(workers_of({1000, 1000, 1000}), 16);
 }
 
+// Small products, of bytes also middling ones, are packed once for all of k where that leaves room.
+TEST(Planner, SmallProductsGoOverKOnce) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 1);
+  const auto depth_of = [&](ElementType type, const GemmShape& shape) {
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine).tile.block_k;
+  };
+  for (const ElementType type : {ElementType::i8, ElementType::bf16, ElementType::f16}) {
+    EXPECT_GE(depth_of(type, {4, 60, 1000}), 1000);
+    EXPECT_GE(depth_of(type, {3, 9, 752}), 752);
+  }
+  EXPECT_GE(depth_of(ElementType::i8, {20, 30, 1000}), 1000);
+  EXPECT_LT(depth_of(ElementType::i8, {150, 30, 2000}), 2000);  // larger
+  EXPECT_LT(depth_of(ElementType::i8, {3, 3, 20000}), 20000);   // longer
+}
+
 }  // namespace
 }  // namespace tessera
