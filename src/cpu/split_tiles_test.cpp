@@ -119,7 +119,9 @@ TEST(SplitTiles, StripsCoverTheTile) {
             const cpu::TileExtent strip = strips.strip(i, tile);
             ASSERT_GT(strip.rows * strip.cols, 0);
             EXPECT_TRUE(strip.col % 16 == 0);
-            if (by_columns && rows > 1) EXPECT_TRUE(strip.row % 16 == 0);
+            if (by_columns && rows > 1) {
+              EXPECT_TRUE(strip.row % 16 == 0);
+            }
             for (std::int64_t row = strip.row; row < strip.row + strip.rows; ++row) {
               for (std::int64_t col = strip.col; col < strip.col + strip.cols; ++col) {
                 ++covered[static_cast<std::size_t>(row * cols + col)];
