@@ -83,8 +83,10 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_TRUE(is_down({200, 1, 8}, f64, 16, Major::row));
   EXPECT_FALSE(is_down({200, 1, 16}, bf16, 32, Major::row));
   EXPECT_TRUE(is_down({200, 1, 32}, bf16, 32, Major::row));
-  EXPECT_FALSE(is_down({200, 2, 511}, i8, 32, Major::row));
-  EXPECT_TRUE(is_down({200, 2, 512}, i8, 32, Major::row));
+  EXPECT_FALSE(is_down({200, 2, 127}, i8, 32, Major::row));
+  EXPECT_TRUE(is_down({200, 2, 128}, i8, 32, Major::row));
+  EXPECT_FALSE(is_down({200, 7, 511}, i8, 32, Major::row));
+  EXPECT_TRUE(is_down({200, 7, 512}, i8, 32, Major::row));
   EXPECT_TRUE(is_down({200, 2, 64}, i8, 32, Major::column));
   EXPECT_FALSE(is_down({200, 2, 7}, f32, 16, Major::row));  // AVX2's
   EXPECT_TRUE(is_down({200, 2, 8}, f32, 16, Major::row));

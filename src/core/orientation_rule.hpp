@@ -70,13 +70,20 @@ inline bool is_wide(const StoredProduct& product, const RegisterTile& tile) {
 // 4.02, 4.86; 32 0.52, 0.75, 1.10, 2.04; 128 0.23, 0.32, 0.46, 0.91. i8 64 0.58, 1.49, 1.76, 2.44;
 // 256 0.65, 1.14, 1.17, 1.53; 512 0.19, 0.89, 0.95, 1.21. f64 with 1, 2 and 4, 4 1.30, 3.78, 4.88;
 // 8 0.67, 0.91, 1.83; 24 0.44, 0.52, 1.07. Registers of half the width, f32: 8 0.65, 3.12, 3.66;
-// 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39.
+// 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39. Bytes of few
+// columns elsewhere, the time along the columns over the time down, k = 130, 200, 300, 450: Zen 4,
+// 1589 rows, 2 columns 1.96, 2.42, 2.72, 3.11; 3 1.23, 1.47, 2.42, 2.67; 4 1.11, 1.24, 2.01, 2.17;
+// 6 1.00, 1.02, 1.17, 1.21; 8 and 12 0.95 to 1.01; 60 rows, 6 1.00, 1.16, 1.21, 1.21; the columns
+// along k, too, alike; Emerald Rapids without tile registers 1589×2×300 2.27, ×4×300 1.70,
+// 60×3×200 0.80, the columns along k, too, 3.43, 2.24, 1.56. On the Zen 5 not measured again.
 inline std::int64_t least_depth_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kStepsOfNarrow = 64;
   constexpr std::int64_t kDepthOfNarrowDots = 8;
   constexpr std::int64_t kStepsForEach = 10;
   constexpr std::int64_t kStepsLess = 12;
   constexpr std::int64_t kBytesOfBytes = 512;
+  constexpr std::int64_t kFewColumns = 6;
+  constexpr std::int64_t kBytesOfFewColumns = 128;
   const std::int64_t size = product.element_bytes;
   const std::int64_t one_vector = row_bytes(product, tile) / 2 / size;
   if (product.cols == 1) return product.rows_lie_along_k ? one_vector : 0;
@@ -86,7 +93,8 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
     return product.rows_lie_along_k ? kDepthOfNarrowDots : kStepsOfNarrow * step;
   }
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
-  return std::max(are_bytes_along_k ? kBytesOfBytes : one_vector,
+  const std::int64_t of_bytes = product.cols <= kFewColumns ? kBytesOfFewColumns : kBytesOfBytes;
+  return std::max(are_bytes_along_k ? of_bytes : one_vector,
                   (kStepsForEach * product.cols - kStepsLess) * step);
 }
 

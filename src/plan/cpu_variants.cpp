@@ -43,6 +43,12 @@ constexpr std::int64_t kDotBytes = 4096;
 // multiply-adds of its own, 200×8×64 0.72, 300×6×100 0.80.
 constexpr std::int64_t kLeastDotBytes = 64;
 constexpr std::int64_t kDotBytesForEachRow = 32;
+// Bytes of wide registers that lie across k are copied for as much of it for each row. Zen 4, one
+// thread, i8, 2026-11, the time by packing over the time by dots: A in rows, k = 520, 1000, 3000,
+// 1589×2 1.97, 2.22, 1.97; 1589×4 1.59, 2.01, 2.20; 1589×8 1.12, 1.35, 1.60; 60×3 0.99, 1.41, 1.16;
+// both transposed 3×1589 1.60, 2.04, 2.34; 8×1589 1.08, 1.29, 1.53; 12×1589 0.89, 1.10, 1.23;
+// 16×1589 0.81, 1.01, 1.11; with 130, 200, 300 2×300 1.10, 1.60, 1.83.
+constexpr std::int64_t kDotBytesForEachCopied = 64;
 constexpr std::int64_t kFewColumns = 8;  // of 4 bytes of sums
 
 // The same where registers are half as wide. Zen 3, one thread, 2026-11, 300 columns, the time by
@@ -261,9 +267,9 @@ bool CpuVariants::suits_dots() const {
       std::min(kDotBytesForEachRow, std::max(columns, 4 * columns - 3 * kFewColumns));
   const std::int64_t least = is_narrow ? least_narrow_dot_bytes(rows, size)
                                        : std::max(kLeastDotBytes, for_each_row * rows);
-  const bool may_copy = size > 1 || is_narrow;
-  return kernel.multiplies_dots && product.b_lies_along_k && (product.a_lies_along_k || may_copy) &&
-         shape.k * size >= least;
+  const bool copies_bytes = size == 1 && !is_narrow && !product.a_lies_along_k;
+  return kernel.multiplies_dots && product.b_lies_along_k && shape.k * size >= least &&
+         (!copies_bytes || shape.k >= kDotBytesForEachCopied * shape.m);
 }
 
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {

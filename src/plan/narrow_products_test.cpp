@@ -65,5 +65,24 @@ TEST(NarrowProducts, OfALongKAreDots) {
   EXPECT_TRUE(make_plan(transposed, machine).tile.b_in_place);
 }
 
+// Bytes along k beside few others that lie across are dots, too, where k is long for copying those.
+TEST(NarrowProducts, OfBytesAreDots) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 1);
+  const GemmTypes types = gemm_types_for(ElementType::i8);
+  for (const GemmShape& shape : {GemmShape{1589, 2, 1445}, {300, 3, 200}, {643, 8, 520}}) {
+    EXPECT_TRUE(make_plan(dense_problem(shape, types), machine).tile.a_in_place) << shape.n;
+  }
+  const auto are_dots = [&](const GemmShape& shape) {
+    Problem problem = dense_problem(shape, types);
+    problem.a.major = Major::column;
+    problem.b.major = Major::column;
+    return make_plan(problem, machine).tile.b_in_place;
+  };
+  EXPECT_TRUE(are_dots({3, 200, 1000}));
+  EXPECT_TRUE(are_dots({12, 200, 1000}));
+  EXPECT_FALSE(are_dots({12, 200, 520}));
+  EXPECT_FALSE(are_dots({8, 200, 300}));
+}
+
 }  // namespace
 }  // namespace tessera
