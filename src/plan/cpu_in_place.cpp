@@ -345,9 +345,13 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   tile.a_in_place = a_too;
   tile.b_in_place = true;
   // In one pass over k, by the short way. Zen 5, f32, 2026-11, in blocks over in one pass: 8×8×500
-  // 2.4, 8×16×500 2.7, 8×32×500 1.4, 5×6×1237 2.1, 2×8×2000 1.3.
+  // 2.4, 8×16×500 2.7, 8×32×500 1.4, 5×6×1237 2.1, 2×8×2000 1.3. B alone in place, Zen 4, 41
+  // products of 1 to 8 rows: f64 1.04, f16 1.04 (1×53×1221 1.35 and 1.34), f32, bf16, i8 level.
   if (is_small()) {
-    if (a_too) tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
+    const double strip = bytes_of(round_up_to(shape.m, tile.mr), shape.k, kernel.a);
+    if (a_too || leave_room(strip, request.machine.scratchpad_bytes)) {
+      tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
+    }
     return tile;
   }
   // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block,

@@ -45,6 +45,7 @@ struct CpuVariants {
   std::int64_t cols_of(const TileConfig& tile) const;
   bool is_small() const;
   bool goes_over_k_once() const;
+  std::int64_t dot_bytes(int workers) const;
   bool suits_dots() const;
   bool suits_passing_here(const TileConfig& packed, int workers) const;
   bool goes_short_way(const TileConfig& packed, int workers) const;

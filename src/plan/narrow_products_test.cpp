@@ -84,5 +84,26 @@ TEST(NarrowProducts, OfBytesAreDots) {
   EXPECT_FALSE(are_dots({8, 200, 300}));
 }
 
+// The fewer columns, the deeper dots are on one thread; several may share them by blocks of k.
+TEST(NarrowProducts, OfFewColumnsAreDeepDots) {
+  const auto depth_of = [](const GemmShape& shape, int workers) {
+    const Machine machine = with_workers(machine_by_name("zen4"), workers);
+    return make_plan(dense_problem(shape, gemm_types_for(ElementType::f64)), machine).tile.block_k;
+  };
+  EXPECT_GE(depth_of({97, 1, 1132}, 1), 1132);
+  EXPECT_GE(depth_of({300, 3, 1000}, 1), 1000);
+  EXPECT_LT(depth_of({300, 3, 4000}, 1), 4000);
+  EXPECT_LE(depth_of({300, 3, 1000}, 2), 640);
+}
+
+// Few rows of a small product go down all of k beside a B in place that panels of would not fit.
+TEST(NarrowProducts, OfFewRowsTakeOnePassBesideBInPlace) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 1);
+  const TileConfig tile =
+      make_plan(dense_problem({1, 53, 1221}, gemm_types_for(ElementType::f64)), machine).tile;
+  EXPECT_TRUE(tile.b_in_place);
+  EXPECT_GE(tile.block_k, 1221);
+}
+
 }  // namespace
 }  // namespace tessera
