@@ -49,8 +49,7 @@ run_tests() {
 
 mkdir -p build
 stage bootstrap scripts/bootstrap.sh --tests || exit 1
-# Several files at once: a fresh machine spends a third less time on their headers.
-stage "release: build" build release -DTESSERA_UNITE=8 && stage "release: tests" run_tests release || true
+stage "release: build" build release && stage "release: tests" run_tests release || true
 if [ $quick = no ]; then
   stage "check" scripts/check.sh || true
   for sanitizer in asan tsan; do

@@ -334,7 +334,7 @@ bool CpuVariants::goes_over_k_once() const {
   const std::int64_t cols = round_up_to(shape.n, kernel.tile.nr);
   const double panels =
       static_cast<double>(rows + cols) * static_cast<double>(shape.k) * kernel.packed_size;
-  return !has_tile_registers(kernel) &&
+  return !has_tile_registers(kernel) && is_one_product() &&
          multiply_adds(shape) <= (is_byte ? kMiddlingOfBytes : kSmallProduct) &&
          leave_room(panels, request.machine.scratchpad_bytes);
 }
@@ -348,8 +348,10 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   // 2.4, 8×16×500 2.7, 8×32×500 1.4, 5×6×1237 2.1, 2×8×2000 1.3. B alone in place, Zen 4, 41
   // products of 1 to 8 rows: f64 1.04, f16 1.04 (1×53×1221 1.35 and 1.34), f32, bf16, i8 level.
   if (is_small()) {
-    const double strip = bytes_of(round_up_to(shape.m, tile.mr), shape.k, kernel.a);
-    if (a_too || leave_room(strip, request.machine.scratchpad_bytes)) {
+    const double strip = bytes_of(round_up_to(shape.m, tile.mr), shape.k, kernel.a) *
+                         kernel.packed_size / size_of(kernel.a);
+    const bool leaves_room = leave_room(strip, request.machine.scratchpad_bytes);
+    if (a_too || (splits == 1 && leaves_room)) {
       tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
     }
     return tile;
@@ -357,6 +359,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block,
   // and 7.5 in two (Zen 5, 2026-11).
   const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
+  if (goes_over_k_once()) tile.block_k = streamed_block_k(splits);
   const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
   // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
   const bool is_one_piece =

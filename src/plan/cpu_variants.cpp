@@ -25,10 +25,10 @@ constexpr std::int64_t kMostStripsInPlace = 16;
 // 1341, 1487, 1758, 8 1481, 1584, 1675.
 constexpr int kDepthOfColliding = 128;
 
-// Rows of C that are multiplied as dot products where B lies along k, and how much of k at a time:
-// deeper, and rows of A leave the nearest cache. Zen 4, n = k = 4096, 2026-11, GFLOP/s against
-// packing B: f32 m = 1 11.7 (5.4), 4 32 (17), 16 48 (43); bf16 1 32 (13), 16 105 (91); i8 1 83
-// (28), 4 261 (105), 16 267 (170). With 32 rows in f32 63, and packing is faster.
+// Rows of C that are multiplied as dot products where B lies along k, and how much of k at a time
+// that many are: deeper, and rows of A leave the near caches. Zen 4, n = k = 4096, 2026-11, GFLOP/s
+// against packing B: f32 m = 1 11.7 (5.4), 4 32 (17), 16 48 (43); bf16 1 32 (13), 16 105 (91); i8 1
+// 83 (28), 4 261 (105), 16 267 (170). With 32 rows in f32 63, and packing is faster.
 constexpr std::int64_t kMostRowsOfDots = 16;
 constexpr std::int64_t kDotBytes = 4096;
 // The least k that is worth adding up lanes: for a C whose rows are no vectors, which is better
@@ -43,12 +43,6 @@ constexpr std::int64_t kDotBytes = 4096;
 // multiply-adds of its own, 200×8×64 0.72, 300×6×100 0.80.
 constexpr std::int64_t kLeastDotBytes = 64;
 constexpr std::int64_t kDotBytesForEachRow = 32;
-// Bytes of wide registers that lie across k are copied for as much of it for each row. Zen 4, one
-// thread, i8, 2026-11, the time by packing over the time by dots: A in rows, k = 520, 1000, 3000,
-// 1589×2 1.97, 2.22, 1.97; 1589×4 1.59, 2.01, 2.20; 1589×8 1.12, 1.35, 1.60; 60×3 0.99, 1.41, 1.16;
-// both transposed 3×1589 1.60, 2.04, 2.34; 8×1589 1.08, 1.29, 1.53; 12×1589 0.89, 1.10, 1.23;
-// 16×1589 0.81, 1.01, 1.11; with 130, 200, 300 2×300 1.10, 1.60, 1.83.
-constexpr std::int64_t kDotBytesForEachCopied = 64;
 constexpr std::int64_t kFewColumns = 8;  // of 4 bytes of sums
 
 // The same where registers are half as wide. Zen 3, one thread, 2026-11, 300 columns, the time by
@@ -72,12 +66,16 @@ int CpuVariants::most_workers() const {
 }
 
 int CpuVariants::packed_block_k(std::int64_t splits) const {
+  if (!reads_rows_of_a_once() && !goes_over_k_once()) return streamed_block_k(splits);
+  const std::int64_t k = std::max<std::int64_t>(1, product.shape.k);
+  return choose_block_k(k, kernel, splits, k * kernel.packed_size);
+}
+
+// Of operands that stream by.
+int CpuVariants::streamed_block_k(std::int64_t splits) const {
   const GemmShape& shape = product.shape;
-  const bool is_whole = reads_rows_of_a_once() || goes_over_k_once();
-  const std::int64_t row_bytes =
-      is_whole ? std::max<std::int64_t>(1, shape.k) * kernel.packed_size
-               : panel_bytes_per_row(kernel, shape, request.machine, most_workers());
-  return choose_block_k(shape.k, kernel, splits, row_bytes);
+  return choose_block_k(shape.k, kernel, splits,
+                        panel_bytes_per_row(kernel, shape, request.machine, most_workers()));
 }
 
 // Whether tiles of up to kColumnsTogether columns, whose sums stay in tile registers over all of k
@@ -253,14 +251,16 @@ TileConfig CpuVariants::in_passing(TileConfig tile, int workers, int splits) con
   return tile;
 }
 
-// How much of k at a time. The fewer rows there are the deeper they stay in the nearest cache, and
-// lanes are added up less often; several workers share products by blocks of k as well. Zen 4, one
-// thread, 2026-11, the time with 4096 bytes over the time so, both lists of 100 products with k of
-// 750 to 11000, A in rows beside 1 to 12 columns: f32 1.07 and 1.05, f64 1.10, bf16 and i8 level,
-// f16 1.0 (f32 7×1×3535 1.9, 4×3×2042 1.3, 57×3×6179 0.9; f64 7×2×741 1.9, 97×1×1132 1.2).
+// How much of k at a time: the fewer rows there are the more of each, for lanes are added up less
+// often. Several workers share products by blocks of k as well. Zen 4, one thread, 2026-11, the
+// time with 4096 bytes over the time so, two lists of 43 and 57 products with k of 750 to 11000, A
+// in rows beside 1 to 12 columns: f32 1.05, f64 1.09 and 1.08, i8 1.01 (f32 7×1×3535 1.9,
+// 4×3×2042 1.3, 57×3×6179 0.9, f64 0.81; f64 7×2×741 1.9, 97×1×1132 1.2); with more columns level.
+// Not measured with narrow registers.
 std::int64_t CpuVariants::dot_bytes(int workers) const {
   const std::int64_t rows = std::max<std::int64_t>(1, product.shape.m);
-  return workers > 1 ? kDotBytes : kDotBytes * kMostRowsOfDots / rows;
+  const bool is_deep = workers == 1 && !is_narrow_tile(kernel.tile.mr);
+  return is_deep ? kDotBytes * kMostRowsOfDots / rows : kDotBytes;
 }
 
 bool CpuVariants::suits_dots() const {

@@ -18,6 +18,7 @@ struct CpuVariants {
 
   // How deep panels of such a tile are, with k in `splits` pieces.
   int packed_block_k(std::int64_t splits) const;
+  int streamed_block_k(std::int64_t splits) const;
   bool reads_rows_of_a_once() const;
   // Workers that pack B in passing rather have their own rows of A, which they read again and
   // again (plan/worker_time_cpu.cpp).
