@@ -9,55 +9,42 @@
 namespace tessera::cpu {
 namespace {
 
+void store_half(void* to, __m128i value) {
+  _mm_storel_epi64(static_cast<__m128i*>(to), value);
+}
+
 // Blocks of rows that lie side by side in memory, and of k, which are transposed in registers. Zen
 // 5, one thread, 2026-11, microseconds of a narrow product where single elements are moved and so:
 // f32 15×8×475 1.7 and 1.0, 4×2×1115 0.7 and 0.4, f64 4×2×1115 1.5 and 1.0, bf16 15×8×475 1.8 and
 // 0.9. Zen 4, time of two and three rows by single elements, in builds where that is fast, over the
 // time so: bf16 2×7×741 1.7, 3×10×795 1.4, i8 2.8, 1.6; in others it takes twice as long.
-struct FourRowsOf8Bits {
-  static constexpr int kRows = 4;
+template <int Rows, class Loaded>
+struct RowsOf8Bits {
+  static constexpr int kRows = Rows;
   static constexpr int kDepth = 8;
 
   static void transpose(const std::uint8_t* from, std::int64_t from_stride, std::uint8_t* to,
                         std::int64_t to_stride) {
     const auto at = [&](int d) {
-      std::int32_t four;
-      std::memcpy(&four, from + d * from_stride, sizeof(four));
-      return _mm_cvtsi32_si128(four);
+      Loaded loaded;
+      static_assert(sizeof(loaded) == Rows);
+      std::memcpy(&loaded, from + d * from_stride, sizeof(loaded));
+      return _mm_cvtsi32_si128(loaded);
     };
     const auto pair = [&](int d) { return _mm_unpacklo_epi8(at(d), at(d + 1)); };
     // Of each row four of k side by side.
     const __m128i low = _mm_unpacklo_epi16(pair(0), pair(2));
     const __m128i high = _mm_unpacklo_epi16(pair(4), pair(6));
     const auto store = [&](int row, __m128i value) {
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(to + row * to_stride), value);
-      const __m128i next = _mm_unpackhi_epi64(value, value);
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(to + (row + 1) * to_stride), next);
+      store_half(to + row * to_stride, value);
+      store_half(to + (row + 1) * to_stride, _mm_unpackhi_epi64(value, value));
     };
     store(0, _mm_unpacklo_epi32(low, high));
-    store(2, _mm_unpackhi_epi32(low, high));
+    if constexpr (Rows == 4) store(2, _mm_unpackhi_epi32(low, high));
   }
 };
-
-struct TwoRowsOf8Bits {
-  static constexpr int kRows = 2;
-  static constexpr int kDepth = 8;
-
-  static void transpose(const std::uint8_t* from, std::int64_t from_stride, std::uint8_t* to,
-                        std::int64_t to_stride) {
-    const auto at = [&](int d) {
-      std::int16_t two;
-      std::memcpy(&two, from + d * from_stride, sizeof(two));
-      return _mm_cvtsi32_si128(two);
-    };
-    const auto pair = [&](int d) { return _mm_unpacklo_epi8(at(d), at(d + 1)); };
-    const __m128i low = _mm_unpacklo_epi16(pair(0), pair(2));
-    const __m128i high = _mm_unpacklo_epi16(pair(4), pair(6));
-    const __m128i both = _mm_unpacklo_epi32(low, high);
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), both);
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to + to_stride), _mm_unpackhi_epi64(both, both));
-  }
-};
+using FourRowsOf8Bits = RowsOf8Bits<4, std::int32_t>;
+using TwoRowsOf8Bits = RowsOf8Bits<2, std::int16_t>;
 
 struct FourRowsOf16Bits {
   static constexpr int kRows = 4;
@@ -69,9 +56,8 @@ struct FourRowsOf16Bits {
       return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + d * from_stride));
     };
     const auto store = [&](int row, __m128i value) {
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(to + row * to_stride), value);
-      const __m128i next = _mm_unpackhi_epi64(value, value);
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(to + (row + 1) * to_stride), next);
+      store_half(to + row * to_stride, value);
+      store_half(to + (row + 1) * to_stride, _mm_unpackhi_epi64(value, value));
     };
     const __m128i first = _mm_unpacklo_epi16(at(0), at(1));
     const __m128i second = _mm_unpacklo_epi16(at(2), at(3));
