@@ -82,7 +82,8 @@ inline constexpr std::int64_t kDotBytesForEachCopied = 64;
 // 1589 rows, 2 columns 1.96, 2.42, 2.72, 3.11; 3 1.23, 1.47, 2.42, 2.67; 4 1.11, 1.24, 2.01, 2.17;
 // 6 1.00, 1.02, 1.17, 1.21; 8 and 12 0.95 to 1.01; 60 rows, 6 1.00, 1.16, 1.21, 1.21; the columns
 // along k, too, alike; Emerald Rapids without tile registers 1589×2×300 2.27, ×4×300 1.70,
-// 60×3×200 0.80, the columns along k, too, 3.43, 2.24, 1.56. On the Zen 5 not measured again.
+// 60×3×200 0.80, the columns along k, too, 3.43, 2.24, 1.56. On the Zen 5 not measured again, so
+// that columns which have to be copied go down from where that pays alone.
 inline std::int64_t least_depth_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kStepsOfNarrow = 64;
   constexpr std::int64_t kDepthOfNarrowDots = 8;
@@ -101,9 +102,7 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
   }
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
   const std::int64_t of_few =
-      product.cols_lie_along_k
-          ? kBytesOfFewColumns
-          : std::max(kBytesOfFewColumns, kDotBytesForEachCopied * product.cols);
+      product.cols_lie_along_k ? kBytesOfFewColumns : kDotBytesForEachCopied * product.cols;
   const std::int64_t of_bytes = product.cols <= kFewColumnsOfBytes ? of_few : kBytesOfBytes;
   return std::max(are_bytes_along_k ? of_bytes : one_vector,
                   (kStepsForEach * product.cols - kStepsLess) * step);

@@ -9,6 +9,18 @@
 namespace tessera::cpu {
 namespace {
 
+// A whole number's bytes, wherever they lie.
+template <class Whole>
+__m128i load_as(const void* from) {
+  Whole whole;
+  std::memcpy(&whole, from, sizeof(whole));
+  return _mm_cvtsi32_si128(whole);
+}
+
+void store_row(void* to, __m128i value) {
+  _mm_storeu_si128(static_cast<__m128i*>(to), value);
+}
+
 void store_half(void* to, __m128i value) {
   _mm_storel_epi64(static_cast<__m128i*>(to), value);
 }
@@ -18,19 +30,14 @@ void store_half(void* to, __m128i value) {
 // f32 15×8×475 1.7 and 1.0, 4×2×1115 0.7 and 0.4, f64 4×2×1115 1.5 and 1.0, bf16 15×8×475 1.8 and
 // 0.9. Zen 4, time of two and three rows by single elements, in builds where that is fast, over the
 // time so: bf16 2×7×741 1.7, 3×10×795 1.4, i8 2.8, 1.6; in others it takes twice as long.
-template <int Rows, class Loaded>
+template <class Whole>
 struct RowsOf8Bits {
-  static constexpr int kRows = Rows;
+  static constexpr int kRows = sizeof(Whole);
   static constexpr int kDepth = 8;
 
   static void transpose(const std::uint8_t* from, std::int64_t from_stride, std::uint8_t* to,
                         std::int64_t to_stride) {
-    const auto at = [&](int d) {
-      Loaded loaded;
-      static_assert(sizeof(loaded) == Rows);
-      std::memcpy(&loaded, from + d * from_stride, sizeof(loaded));
-      return _mm_cvtsi32_si128(loaded);
-    };
+    const auto at = [&](int d) { return load_as<Whole>(from + d * from_stride); };
     const auto pair = [&](int d) { return _mm_unpacklo_epi8(at(d), at(d + 1)); };
     // Of each row four of k side by side.
     const __m128i low = _mm_unpacklo_epi16(pair(0), pair(2));
@@ -40,11 +47,11 @@ struct RowsOf8Bits {
       store_half(to + (row + 1) * to_stride, _mm_unpackhi_epi64(value, value));
     };
     store(0, _mm_unpacklo_epi32(low, high));
-    if constexpr (Rows == 4) store(2, _mm_unpackhi_epi32(low, high));
+    if constexpr (kRows == 4) store(2, _mm_unpackhi_epi32(low, high));
   }
 };
-using FourRowsOf8Bits = RowsOf8Bits<4, std::int32_t>;
-using TwoRowsOf8Bits = RowsOf8Bits<2, std::int16_t>;
+using FourRowsOf8Bits = RowsOf8Bits<std::int32_t>;
+using TwoRowsOf8Bits = RowsOf8Bits<std::int16_t>;
 
 struct FourRowsOf16Bits {
   static constexpr int kRows = 4;
@@ -66,21 +73,13 @@ struct FourRowsOf16Bits {
   }
 };
 
-void store_row(void* to, __m128i value) {
-  _mm_storeu_si128(static_cast<__m128i*>(to), value);
-}
-
 struct TwoRowsOf16Bits {
   static constexpr int kRows = 2;
   static constexpr int kDepth = 8;
 
   static void transpose(const std::uint16_t* from, std::int64_t from_stride, std::uint16_t* to,
                         std::int64_t to_stride) {
-    const auto at = [&](int d) {
-      std::int32_t two;
-      std::memcpy(&two, from + d * from_stride, sizeof(two));
-      return _mm_cvtsi32_si128(two);
-    };
+    const auto at = [&](int d) { return load_as<std::int32_t>(from + d * from_stride); };
     const auto pair = [&](int d) { return _mm_unpacklo_epi16(at(d), at(d + 1)); };
     const __m128i low = _mm_unpacklo_epi32(pair(0), pair(2));
     const __m128i high = _mm_unpacklo_epi32(pair(4), pair(6));

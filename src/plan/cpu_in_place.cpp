@@ -314,6 +314,11 @@ std::int64_t CpuVariants::widest_block() const {
   return bytes / size_of(kernel.b);
 }
 
+// Of so many rows of A or columns of B, with all of k.
+double CpuVariants::panel_bytes(std::int64_t count) const {
+  return bytes_of(count, product.shape.k, kernel.a) / size_of(kernel.a) * kernel.packed_size;
+}
+
 bool CpuVariants::is_small() const {
   return multiply_adds(product.shape) <= kSmallProduct;
 }
@@ -332,11 +337,9 @@ bool CpuVariants::goes_over_k_once() const {
   const bool is_byte = size_of(kernel.b) == 1;
   const std::int64_t rows = round_up_to(shape.m, kernel.tile.mr);
   const std::int64_t cols = round_up_to(shape.n, kernel.tile.nr);
-  const double panels =
-      static_cast<double>(rows + cols) * static_cast<double>(shape.k) * kernel.packed_size;
   return !has_tile_registers(kernel) && is_one_product() &&
          multiply_adds(shape) <= (is_byte ? kMiddlingOfBytes : kSmallProduct) &&
-         leave_room(panels, request.machine.scratchpad_bytes);
+         leave_room(panel_bytes(rows + cols), request.machine.scratchpad_bytes);
 }
 
 // B in place, and A with it or not.
@@ -348,9 +351,8 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   // 2.4, 8×16×500 2.7, 8×32×500 1.4, 5×6×1237 2.1, 2×8×2000 1.3. B alone in place, Zen 4, 41
   // products of 1 to 8 rows: f64 1.04, f16 1.04 (1×53×1221 1.35 and 1.34), f32, bf16, i8 level.
   if (is_small()) {
-    const double strip = bytes_of(round_up_to(shape.m, tile.mr), shape.k, kernel.a) *
-                         kernel.packed_size / size_of(kernel.a);
-    const bool leaves_room = leave_room(strip, request.machine.scratchpad_bytes);
+    const bool leaves_room =
+        leave_room(panel_bytes(round_up_to(shape.m, tile.mr)), request.machine.scratchpad_bytes);
     if (a_too || (splits == 1 && leaves_room)) {
       tile.block_k = round_up_to(std::max<std::int64_t>(1, shape.k), 4);
     }

@@ -44,6 +44,7 @@ struct CpuVariants {
   int most_workers() const;
   std::int64_t rows_of(const TileConfig& tile) const;
   std::int64_t cols_of(const TileConfig& tile) const;
+  double panel_bytes(std::int64_t count) const;
   bool is_small() const;
   bool goes_over_k_once() const;
   std::int64_t dot_bytes(int workers) const;

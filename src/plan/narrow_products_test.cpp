@@ -96,7 +96,7 @@ TEST(NarrowProducts, OfFewColumnsAreDeepDots) {
   EXPECT_LE(depth_of({300, 3, 1000}, 2), 640);
 }
 
-// Few rows of a small product go down all of k beside a B in place that panels of would not fit.
+// Few rows of a small product go down all of k beside a B in place, whose panels would not fit.
 TEST(NarrowProducts, OfFewRowsTakeOnePassBesideBInPlace) {
   const Machine machine = with_workers(machine_by_name("zen4"), 1);
   const TileConfig tile =
