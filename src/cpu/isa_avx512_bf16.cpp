@@ -41,8 +41,9 @@ struct OpsBf16 : OpsBase<AccumulateF32> {
                         Mask mask = 0xffff) {
     const __mmask32 both = static_cast<__mmask32>(mask) << 16 | 0xffff;
     const __mmask32 both_odd = rows < kGroup ? 0 : both;
-    const TwoVectors pairs = pairs_of_rows(_mm512_maskz_loadu_epi16(both, from),
-                                           _mm512_maskz_loadu_epi16(both_odd, from + stride));
+    const TwoVectors pairs =
+        pairs_of_rows(_mm512_maskz_loadu_epi16(both, from),
+                      _mm512_maskz_loadu_epi16(both_odd, row_or_first(from, stride, 1, rows)));
     columns[0] = (__m512bh)pairs.first;
     columns[1] = (__m512bh)pairs.second;
   }

@@ -39,8 +39,8 @@ struct OpsQuads : OpsBase<AccumulateI32> {
                         Mask mask = 0xffff) {
     const __mmask32 both = static_cast<__mmask32>(mask) << 16 | 0xffff;
     const auto row = [&](int r) {
-      const auto* bytes = static_cast<const std::uint8_t*>(from) + r * stride;
-      return _mm256_maskz_loadu_epi8(r < rows ? both : 0, bytes);
+      const auto* bytes = static_cast<const std::uint8_t*>(from);
+      return _mm256_maskz_loadu_epi8(r < rows ? both : 0, row_or_first(bytes, stride, r, rows));
     };
     const TwoVectors quads =
         quads_of_rows(side_by_side(row(0), row(2)), side_by_side(row(1), row(3)));

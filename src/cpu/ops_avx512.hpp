@@ -38,6 +38,14 @@ auto load_widened(const Source* from) {
   return widened<Source>(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
+// Where row `r` of so many rows is read, none of it where there is no such row. A load that takes
+// nothing does not fault, but from a page that is not there it takes 100 ns: Zen 4, one thread,
+// 2026-11, bf16 4×1296×3 whose B ends before such a page 4.4 µs, and 0.9.
+template <class Element>
+const Element* row_or_first(const Element* rows, std::int64_t stride, int r, int count) {
+  return rows + (r < count ? r * stride : 0);
+}
+
 // Units of 32 bits of 32 columns, in the columns' order.
 struct TwoVectors {
   __m512i first;
