@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "plan/cpu_blocks.hpp"
 #include "plan/orientation.hpp"
 #include "tessera/plan.hpp"
 
@@ -94,6 +95,17 @@ TEST(NarrowProducts, OfFewColumnsAreDeepDots) {
   EXPECT_GE(depth_of({300, 3, 1000}, 1), 1000);
   EXPECT_LT(depth_of({300, 3, 4000}, 1), 4000);
   EXPECT_LE(depth_of({300, 3, 1000}, 2), 640);
+}
+
+// Columns that lie along k are not cut where they are dealt, and are dealt evenly.
+TEST(NarrowProducts, AsDotsAreDealtEvenly) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 2);
+  const GemmTypes types{ElementType::f32, ElementType::f32, ElementType::f32};
+  for (const GemmShape& shape : {GemmShape{1222, 5, 679}, {142, 2, 1008}}) {
+    const Plan plan = make_plan(dense_problem(shape, types), machine);
+    EXPECT_EQ(plan.schedule.workers, 2) << shape.m;
+    EXPECT_EQ(plan.tile.block_m, round_up_to(shape.m / 2, 8)) << shape.m;
+  }
 }
 
 // Few rows of a small product go down all of k beside a B in place, whose panels would not fit.

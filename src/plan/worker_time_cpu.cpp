@@ -124,7 +124,9 @@ struct Block {
   double cols = 0;
   double depth = 0;
   bool is_wide = false;  // at least half of all columns
-  bool cuts_rows = false;
+  // Fewer than all, of B and of C, where their rows are rows in memory, too.
+  bool cuts_rows_of_b = false;
+  bool cuts_rows_of_c = false;
   bool a_in_place = false;
   bool b_in_place = false;
   bool b_crosses_lines = false;  // its rows start off cache lines
@@ -155,7 +157,8 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.depth = k / grid.k;
   block.all_rows = static_cast<double>(faced.shape.m);
   block.is_wide = 2 * block.cols >= n;
-  block.cuts_rows = block.cols < n;
+  block.cuts_rows_of_b = block.cols < n && faced.b_rows_are_dense;
+  block.cuts_rows_of_c = block.cols < n && faced.is_turned == (problem.c.major == Major::column);
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
   const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
@@ -356,13 +359,14 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
                       std::ceil(block.cols / std::max(tile.nr, 1));
     }
   }
-  if (block.cuts_rows && busy > 1) {
-    if (block.rows <= kStreamedRows || (block.b_in_place && !passes)) {
-      const double far =
-          row_of_b_cut(block, machine, tile.mr, interleaves) * share_beyond_l2(machine, footprint);
-      time.packing +=
-          std::max(far, row_of_b_cut_near(block, machine, tile.mr, interleaves)) * block.depth;
-    }
+  if (block.cuts_rows_of_b && busy > 1 &&
+      (block.rows <= kStreamedRows || (block.b_in_place && !passes))) {
+    const double far =
+        row_of_b_cut(block, machine, tile.mr, interleaves) * share_beyond_l2(machine, footprint);
+    time.packing +=
+        std::max(far, row_of_b_cut_near(block, machine, tile.mr, interleaves)) * block.depth;
+  }
+  if (block.cuts_rows_of_c && busy > 1) {
     const double by_tile_registers =
         row_of_c_cut_by_tile_registers(kernel, shape, problem, machine, busy);
     if (by_tile_registers > 0) {
