@@ -56,7 +56,7 @@ TEST(Orientation, IsTheSameForThePlannerAndTheBackend) {
            {GemmShape{1, 1, k}, GemmShape{1, 9, k}, GemmShape{9, 1, k}, GemmShape{3, 7, k},
             GemmShape{7, 3, k}, GemmShape{40, 2, k}, GemmShape{40, 6, k}, GemmShape{7, 40, k},
             GemmShape{2, 40, k}, GemmShape{40, 8, k}, GemmShape{30, 30, k}, GemmShape{130, 9, k},
-            GemmShape{18, 100, k}}) {
+            GemmShape{18, 100, k}, GemmShape{100, 18, k}}) {
         for (int majors = 0; majors < 8; ++majors) {
           expect_agreement(kernel, shape, majors, 0);
           expect_agreement(kernel, shape, majors, 3);

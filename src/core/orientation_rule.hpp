@@ -208,6 +208,32 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
                       (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));
 }
 
+// Whether more columns than that, which lie across k, are worth copying for it: they leave lanes of
+// vectors empty, and dot products of a long k leave none. Operands in rows, one thread, 2026-11,
+// the time along C's rows over the time by dots: Zen 4 f32 116×18×2406 1.53, 587×18×942 1.58,
+// 76×18×828 1.46, 271×20×836 1.40, 730×19×2269 1.48, 167×22×2013 1.31, 1029×21×619 1.13,
+// 59×23×2378 1.08, bf16 1.22, 1.30, 1.49, 1.23, 1.32, i8 116×18×2406 1.33, 1403×17×2727 1.36;
+// Emerald Rapids f32 116×18×2406 1.26 to 1.40, 271×20×836 1.27 to 1.45, 76×18×828 1.27 to 1.9; 16
+// threads 1403×17×2727 1.36, 1792×18×1804 1.28, 59×23×2378 0.76. Beyond L2 f64 1792×18×1804 0.81,
+// 1403×17×2727 0.80.
+inline bool leaves_lanes_beside_long_rows(const StoredProduct& product, const RegisterTile& tile) {
+  constexpr std::int64_t kLeastColumns = 17;
+  constexpr std::int64_t kMostColumns = 64;
+  constexpr int kMostBytes = 4;
+  constexpr std::int64_t kVectorBytes = 64;
+  constexpr std::int64_t kRowsForEachColumn = 2;
+  constexpr double kStepOfDots = 1.35;  // those of panels take 1
+  constexpr double kStepsOfLanes = 5;
+  const bool are_copied = product.rows_lie_along_k && !product.cols_lie_along_k;
+  if (!are_copied || product.element_bytes > kMostBytes || !is_wide(product, tile)) return false;
+  if (product.cols < kLeastColumns || product.cols > kMostColumns) return false;
+  if (product.rows < kRowsForEachColumn * product.cols) return false;
+  const double steps = static_cast<double>(product.depth * product.element_bytes) / kVectorBytes;
+  const double offset = product.element_bytes == 1 ? 0.25 : 0;
+  return 1 / fullness(product.cols, tile.nr / 2) >=
+         kStepOfDots + offset + kStepsOfLanes / std::max(1.0, steps);
+}
+
 // Long rows of A come again from beyond L2 for up to so many columns beside them, in several tiles
 // (plan/cpu_variants.cpp).
 constexpr std::int64_t kColumnsBesideLongRows = 192;
@@ -243,7 +269,8 @@ inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& t
   if (product.rows <= product.cols) return has_tile_registers(tile) && has_long_columns(product);
   if (has_tile_registers(tile) && product.rows_lie_along_k) return false;
   if (product.cols * 4 > tile.nr) {
-    return fills_vectors_down(product, tile) || makes_dots_down(product, tile);
+    return fills_vectors_down(product, tile) || makes_dots_down(product, tile) ||
+           leaves_lanes_beside_long_rows(product, tile);
   }
   return product.depth >= least_depth_down(product, tile);
 }

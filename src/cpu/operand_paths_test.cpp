@@ -64,6 +64,8 @@ TEST_P(Kernels, DotProductsOfOperandsThatLieOtherwise) {
                                  {131, 2, 20},
                                  {40, 4, 600},
                                  {90, 4, 259},
+                                 {100, 17, 500},
+                                 {41, 34, 1100},
                                  {17, 1, 0},
                                  {33, 3, 0}}) {
     for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
@@ -74,7 +76,7 @@ TEST_P(Kernels, DotProductsOfOperandsThatLieOtherwise) {
       plan.problem.beta = variant % 2;
       if (variant == 3) plan.problem.epilogue = {BiasAxis::row, Activation::relu};
       if (variant == 5) plan.problem.alpha = 0;
-      const bool is_turned = shape.n < 5;
+      const bool is_turned = shape.n < 5 || shape.n == 17;
       const Placement along_k{.column_major = !is_turned, .padding = variant};
       const Placement across{.column_major = variant % 4 < 2, .padding = 3};
       const Placement c{.column_major = variant % 4 == 1, .padding = 1, .step = 1 + variant / 6};

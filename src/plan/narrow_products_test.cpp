@@ -97,6 +97,32 @@ TEST(NarrowProducts, OfFewColumnsAreDeepDots) {
   EXPECT_LE(depth_of({300, 3, 1000}, 2), 640);
 }
 
+// Of many rows, too, where columns leave lanes of vectors empty and k is long: B's columns along k
+// lie where they are, and others are copied. Not of columns that fill vectors, or of a short k.
+TEST(NarrowProducts, ThatLeaveLanesAreDotsOfManyRows) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 1);
+  const GemmTypes types{ElementType::f32, ElementType::f32, ElementType::f32};
+  for (const auto& [shape, are_dots] : {std::pair{GemmShape{200, 18, 600}, true},
+                                        {{200, 33, 600}, true},
+                                        {{40, 20, 2262}, true},
+                                        {{200, 32, 600}, false},
+                                        {{200, 18, 64}, false}}) {
+    Problem problem = dense_problem(shape, types);
+    problem.b.major = Major::column;
+    EXPECT_EQ(make_plan(problem, machine).tile.b_in_place, are_dots) << shape.n << ", " << shape.k;
+  }
+  for (const auto& [shape, are_dots] : {std::pair{GemmShape{200, 18, 600}, true},
+                                        {{1029, 21, 619}, true},
+                                        {{30, 18, 600}, false},
+                                        {{200, 26, 600}, false},
+                                        {{200, 18, 100}, false}}) {
+    const Problem problem = dense_problem(shape, types);
+    const Plan plan = make_plan(problem, machine);
+    EXPECT_EQ(is_turned(problem, shape, register_tile(plan.tile)), are_dots) << shape.n;
+    if (are_dots) EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.n;
+  }
+}
+
 // Columns that lie along k are not cut where they are dealt, and are dealt evenly.
 TEST(NarrowProducts, AsDotsAreDealtEvenly) {
   const Machine machine = with_workers(machine_by_name("zen4"), 2);

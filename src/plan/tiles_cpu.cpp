@@ -150,14 +150,11 @@ void add_middling(Enumeration& tiles, int workers) {
   // B's block of a tile with tile registers stays in L2.
   const bool is_near = has_tile_registers(tiles.variants.kernel);
   const std::int64_t widest = is_near ? tiles.variants.widest_block() : kWidestBlock;
-  const auto block_of = [](std::int64_t size, std::int64_t block, int multiple) {
-    return choose_block(size, std::max<std::int64_t>(1, pieces(size, block)), multiple);
-  };
   for (const Block& block : kBlocks) {
     if (block.n == kWidestBlock && !tiles.variants.is_for_single_rows()) continue;
     TileConfig tile = tiles.variants.kernel.tile;
-    tile.block_m = block_of(shape.m, block.m, tile.mr);
-    tile.block_n = block_of(shape.n, std::min(block.n, widest), tile.nr);
+    tile.block_m = choose_block(shape.m, 1, tile.mr, block.m);
+    tile.block_n = choose_block(shape.n, 1, tile.nr, std::min(block.n, widest));
     tile.block_k = tiles.variants.packed_block_k(1);
     tiles.add_variants(tile, workers, 1);
   }

@@ -116,6 +116,19 @@ double effective_columns(double cols, int nr) {
   return nr > 1 ? std::ceil(cols / vector) * vector : cols;
 }
 
+// Dot products of more than a few rows (cpu/dots.hpp), where both operands come from L2: steps of
+// k, of a vector each, beside those of panels; adding up lanes takes as long as so many more; a
+// tile's four rows share what an offset of A takes. Zen 4, one thread, 43 products of 20 to 1400
+// rows and 18 to 1900 columns along k, 2026-11, the share of the peak with steps of 64 bytes: f32
+// 20 0.79, 38 0.84, 70 0.88; bf16 7 0.56, 20 0.79, 63 0.85; i8 3 0.38, 10 0.60, 32 0.73. Two
+// multiply-adds a cycle wait for L2: by the Zen 4's figures 40 products of 17 to 64 columns
+// took 1.02 times as long on an Emerald Rapids in f32, and 1.09 in f64.
+constexpr double kStepOfDotsInHalves = 1.08;
+constexpr double kStepOfDots = 1.6;
+constexpr double kStepsOfLanesInHalves = 4.5;
+constexpr double kStepsOfLanes = 8;
+constexpr double kRowsOfDots = 4;
+
 // One iteration's block as the kernel faces it (orientation.hpp).
 struct Block {
   double rows = 0;
@@ -169,6 +182,22 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   block.b_row_bytes = n * block.b_size;
   return block;
+}
+
+// What multiplying a block takes, as multiply-adds.
+double multiply_adds(const Block& block, const Problem& problem, const Machine& machine,
+                     const TileConfig& tile, bool passes) {
+  if (block.is_dots && block.all_rows > kStreamedRows) {
+    const bool in_halves = multiplies_in_halves(machine, tile.mr);
+    const double each = in_halves ? kStepOfDotsInHalves : kStepOfDots;
+    const double lanes = in_halves ? kStepsOfLanesInHalves : kStepsOfLanes;
+    const double step = tile.nr / 2.0 * size_of(accumulator_of(problem.types)) / block.b_size;
+    const double offset = problem.types.a == ElementType::i8 ? 1 / kRowsOfDots : 0;
+    const double steps = std::ceil(block.depth / step) * (each + offset) + lanes;
+    return block.rows * block.cols * steps * step;
+  }
+  return effective_rows(block.rows, passes ? kPassingRows : tile.mr) *
+         effective_columns(block.cols, tile.nr) * block.depth;
 }
 
 double row_of_b_cut(const Block& block, const Machine& machine, int mr, bool interleaves) {
@@ -260,7 +289,8 @@ double reading_in_place(const Block& block, const Machine& machine, const TileCo
   const double bytes = block.depth * block.cols * block.b_size;
   const double strips = std::ceil(block.rows / mr);
   const bool is_fetched_ahead = block.is_wide && leave_room(bytes, machine.scratchpad_bytes);
-  const double streamed = block.rows <= kStreamedRows ? kStreamedInPlace : kFirstInPlace;
+  const double streamed =
+      block.rows <= kStreamedRows || block.is_dots ? kStreamedInPlace : kFirstInPlace;
   const double first = reads_whole_rows(machine, interleaves)
                            ? kWholeRowsFirst + kWholeRowsForEach * block.rows
                            : streamed;
@@ -341,8 +371,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
   const bool passes = passing_of(tile, kernel, problem, shape, machine) == Passing::by_blocks;
   WorkerTime time;
-  time.arithmetic = 2 * effective_rows(block.rows, passes ? kPassingRows : tile.mr) *
-                    effective_columns(block.cols, tile.nr) * block.depth / rate;
+  time.arithmetic = 2 * multiply_adds(block, problem, machine, tile, passes) / rate;
   const bool b_is_near = kernel != nullptr && has_tile_registers(*kernel);
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
