@@ -16,10 +16,10 @@ namespace tessera {
 namespace {
 
 // 16 of an element's bytes and fewer, and what the rule calls long.
-constexpr std::int64_t kDepths[] = {1, 8, 16, 40, 70, 150, 300, 600};
+constexpr std::int64_t kDepths[] = {1, 8, 16, 40, 70, 150, 300, 600, 2000};
 
 // What is never read: only strides count.
-alignas(64) std::byte memory[3][1 << 20];
+alignas(64) std::byte memory[3][1 << 22];
 
 template <class View, class Bytes>
 View view_of(Bytes* bytes, std::int64_t rows, std::int64_t cols, bool column_major,

@@ -166,6 +166,9 @@ TEST(BatchInvariant, FirstRowKeepsItsBitsBesideColumnMajorWeights) {
 }
 TEST(BatchInvariant, FirstRowKeepsItsBitsOverALongK) {
   expect_batch_invariance(kFloat, 16, 9000);
+  // Turned round from so many rows on where that is alike.
+  expect_batch_invariance(kFloat, 18, 2406);
+  expect_batch_invariance(kFloat, 18, 2406, {}, {.alpha = 0.7});
 }
 
 // Several products at a time, from threads that know nothing of one another.

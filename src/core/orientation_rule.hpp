@@ -208,30 +208,32 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
                       (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));
 }
 
-// Whether more columns than that, which lie across k, are worth copying for it: they leave lanes of
-// vectors empty, and dot products of a long k leave none. Operands in rows, one thread, 2026-11,
-// the time along C's rows over the time by dots: Zen 4 f32 116×18×2406 1.53, 587×18×942 1.58,
-// 76×18×828 1.46, 271×20×836 1.40, 730×19×2269 1.48, 167×22×2013 1.31, 1029×21×619 1.13,
-// 59×23×2378 1.08, bf16 1.22, 1.30, 1.49, 1.23, 1.32, i8 116×18×2406 1.33, 1403×17×2727 1.36;
-// Emerald Rapids f32 116×18×2406 1.26 to 1.40, 271×20×836 1.27 to 1.45, 76×18×828 1.27 to 1.9; 16
-// threads 1403×17×2727 1.36, 1792×18×1804 1.28, 59×23×2378 0.76. Beyond L2 f64 1792×18×1804 0.81,
-// 1403×17×2727 0.80.
+// Rows beside each column that is copied, where many are.
+inline constexpr std::int64_t kRowsForEachCopied = 2;
+
+// Whether more than 16 columns, which lie across k, are worth copying for dot products: they leave
+// lanes of vectors empty, as 17 to 23 and 33 to 35 do, of bytes 17 to 19, and a long k leaves none.
+// Operands in rows, one thread, 2026-11, the time along C's rows over the time by dots: Zen 4 f32
+// 116×18×2406 1.53, 587×18×942 1.58, 76×18×828 1.46, 271×20×836 1.40, 730×19×2269 1.48,
+// 167×22×2013 1.31, 1029×21×619 1.13, 59×23×2378 1.08, bf16 1.22, 1.30, 1.49, 1.23, 1.32, i8
+// 116×18×2406 1.33, 1403×17×2727 1.36; Emerald Rapids f32 116×18×2406 1.26 to 1.40, 271×20×836 1.27
+// to 1.45, 76×18×828 1.27 to 1.9; 16 threads 1403×17×2727 1.36, 1792×18×1804 1.28, 59×23×2378 0.76.
+// Beyond L2 f64 1792×18×1804 0.81, 1403×17×2727 0.80.
 inline bool leaves_lanes_beside_long_rows(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kLeastColumns = 17;
-  constexpr std::int64_t kMostColumns = 64;
   constexpr int kMostBytes = 4;
   constexpr std::int64_t kVectorBytes = 64;
-  constexpr std::int64_t kRowsForEachColumn = 2;
-  constexpr double kStepOfDots = 1.35;  // those of panels take 1
-  constexpr double kStepsOfLanes = 5;
+  constexpr double kLeastGain = 1.35;  // of lanes
+  constexpr double kGainForLanes = 5;  // over the steps of k whose lanes are added up
+  constexpr double kGainForOffset = 0.25;
   const bool are_copied = product.rows_lie_along_k && !product.cols_lie_along_k;
-  if (!are_copied || product.element_bytes > kMostBytes || !is_wide(product, tile)) return false;
-  if (product.cols < kLeastColumns || product.cols > kMostColumns) return false;
-  if (product.rows < kRowsForEachColumn * product.cols) return false;
+  if (!are_copied || !product.is_alike_turned || !is_wide(product, tile)) return false;
+  if (product.element_bytes > kMostBytes || product.cols < kLeastColumns) return false;
+  if (product.rows < kRowsForEachCopied * product.cols) return false;
   const double steps = static_cast<double>(product.depth * product.element_bytes) / kVectorBytes;
-  const double offset = product.element_bytes == 1 ? 0.25 : 0;
+  const double offset = product.element_bytes == 1 ? kGainForOffset : 0;
   return 1 / fullness(product.cols, tile.nr / 2) >=
-         kStepOfDots + offset + kStepsOfLanes / std::max(1.0, steps);
+         kLeastGain + offset + kGainForLanes / std::max(1.0, steps);
 }
 
 // Long rows of A come again from beyond L2 for up to so many columns beside them, in several tiles

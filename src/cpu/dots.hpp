@@ -1,8 +1,8 @@
 // The other microkernel: C as dot products, where rows of A and columns of B both lie along k, as
 // weights that are stored transposed do, and few columns beside a row-major A, which are turned
 // round and copied. k fills the vectors, so both are read where they lie, whatever the type, and a
-// few columns of B are as many long streams. It pays while each element of B is used by few rows;
-// adding up the lanes is what it costs.
+// few columns of B are as many long streams. It pays while each element of B is used by few rows,
+// or columns leave lanes of panels empty; adding up the lanes is what it costs.
 //
 // Internal linkage throughout; see pack.hpp.
 #pragma once
@@ -36,7 +36,7 @@ struct DotTask {
   std::int64_t a_row;
   std::int64_t b_column;
   std::int64_t depth;
-  std::int64_t b_ahead;  // to the columns that are fetched; 0: none
+  std::int64_t b_ahead = 0;  // to the columns that are fetched; 0: these, which are near
   typename Ops::Acc* sum;
   std::int64_t sum_row;
   std::int64_t sum_column;

@@ -25,15 +25,16 @@ constexpr std::int64_t kMostStripsInPlace = 16;
 // 1341, 1487, 1758, 8 1481, 1584, 1675.
 constexpr int kDepthOfColliding = 128;
 
-// Rows of C that are multiplied as dot products where B lies along k, and how much of k at a time
-// that many are: deeper, and rows of A leave the near caches. Zen 4, n = k = 4096, 2026-11, GFLOP/s
-// against packing B: f32 m = 1 11.7 (5.4), 4 32 (17), 16 48 (43); bf16 1 32 (13), 16 105 (91); i8 1
-// 83 (28), 4 261 (105), 16 267 (170). With 32 rows in f32 63, and packing is faster.
+// Few rows of C, which are multiplied as dot products where B lies along k, and how much of k at a
+// time that many are: deeper, and rows of A leave the near caches. Zen 4, n = k = 4096, 2026-11,
+// GFLOP/s against packing B: f32 m = 1 11.7 (5.4), 4 32 (17), 16 48 (43); bf16 1 32 (13), 16 105
+// (91); i8 1 83 (28), 4 261 (105), 16 267 (170). With 32 rows in f32 63, and packing is faster.
 constexpr std::int64_t kMostRowsOfDots = 16;
 constexpr std::int64_t kDotBytes = 4096;
-// Workers are dealt so many of B's columns, for they are no vectors: Zen 4, two threads, 2026-11,
-// 40 products of 2 to 20 columns beside an A in rows, time by whole panels of 32 over the time so:
-// f32 1.02, f64 1.02, bf16 1.01.
+// Of a product turned round workers are dealt so many of B's columns, for they are no vectors, nor
+// C's; others' are whole panels, which may be packed ahead all the same (cpu/packed.cpp): Zen 4,
+// two threads, 2026-11, 40 products of 2 to 20 columns beside an A in rows, time by whole panels of
+// 32 over the time so: f32 1.02, f64 1.02, bf16 1.01.
 constexpr int kDotColumnsDealt = 8;
 // The least k that is worth adding up lanes: for a C whose rows are no vectors, which is better
 // written so anyway, and for one whose rows are, more for each of them, for which columns are
@@ -286,16 +287,21 @@ bool CpuVariants::suits_dots() const {
          (!copies_bytes || shape.k >= kDotBytesForEachCopied * shape.m);
 }
 
-// More rows, which lie along k as B's columns do: beside few columns, which leave lanes of panels
-// empty, or few enough rows that packing B is dear. Which is faster predictions say.
+// Whether vectors run down C's rows though its columns are dense, or the other way round.
+bool CpuVariants::runs_across_c() const {
+  return product.is_turned != (request.problem.c.major == Major::column);
+}
+
+// More rows beside few columns, which leave lanes of panels empty, or few enough rows that packing
+// B is dear; rows that lie across k are copied for many columns. Which is faster predictions say,
+// but for what was turned round for it (core/orientation_rule.hpp).
 bool CpuVariants::may_make_dots_of_many_rows() const {
   constexpr std::int64_t kLeastBytes = 256;
   constexpr std::int64_t kMostOfFewer = 64;
-  constexpr std::int64_t kColumnsForEachCopied = 2;
   const GemmShape& shape = product.shape;
   return kernel.multiplies_dots && !is_narrow_tile(kernel.tile.mr) && !has_tile_registers(kernel) &&
-         is_one_product() && product.b_lies_along_k &&
-         (product.a_lies_along_k || kColumnsForEachCopied * shape.m <= shape.n) &&
+         (is_one_product() || runs_across_c()) && product.b_lies_along_k &&
+         (product.a_lies_along_k || kRowsForEachCopied * shape.m <= shape.n) &&
          shape.m > kMostRowsOfDots && std::min(shape.m, shape.n) <= kMostOfFewer &&
          shape.k * size_of(kernel.b) >= kLeastBytes;
 }
@@ -306,7 +312,8 @@ TileConfig CpuVariants::as_dots(TileConfig tile, int workers, int splits) const 
   const GemmShape& shape = product.shape;
   tile.a_in_place = product.a_lies_along_k;
   tile.b_in_place = true;
-  tile.block_n = choose_block(shape.n, 1, kDotColumnsDealt, tile.block_n);
+  const int dealt = product.is_turned ? kDotColumnsDealt : tile.nr;
+  tile.block_n = choose_block(shape.n, 1, dealt, tile.block_n);
   tile.block_k = choose_block_k(shape.k, kernel, splits, dot_bytes(workers));
   const std::int64_t row_bytes = std::int64_t{tile.block_k} * size_of(kernel.a);
   const std::int64_t stay = request.machine.scratchpad_bytes / 4 / row_bytes;
@@ -324,8 +331,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     if (shape.n <= packed.nr) return tiles;
   } else if (may_make_dots_of_many_rows()) {
     tiles.push_back(as_dots(packed, workers, splits));
-    // It was turned for those (core/orientation_rule.hpp).
-    if (product.is_turned != (request.problem.c.major == Major::column)) return tiles;
+    if (runs_across_c()) return tiles;
   }
   if (reads_in_registers() && shape.m <= most_rows_in_registers()) {
     tiles.push_back(b_in_place(packed, workers, splits));

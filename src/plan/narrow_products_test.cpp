@@ -132,6 +132,13 @@ TEST(NarrowProducts, AsDotsAreDealtEvenly) {
     EXPECT_EQ(plan.schedule.workers, 2) << shape.m;
     EXPECT_EQ(plan.tile.block_m, round_up_to(shape.m / 2, 8)) << shape.m;
   }
+  // By whole panels where B may be packed ahead.
+  Problem transposed = dense_problem({4, 1000, 1000}, types);
+  transposed.b.major = Major::column;
+  const TileConfig tile = make_plan(transposed, machine).tile;
+  EXPECT_TRUE(tile.b_in_place);
+  EXPECT_LT(tile.block_n, 1000);
+  EXPECT_EQ(tile.block_n % tile.nr, 0);
 }
 
 // Few rows of a small product go down all of k beside a B in place, whose panels would not fit.

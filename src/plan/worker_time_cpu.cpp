@@ -186,13 +186,15 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
 
 // What multiplying a block takes, as multiply-adds.
 double multiply_adds(const Block& block, const Problem& problem, const Machine& machine,
-                     const TileConfig& tile, bool passes) {
+                     const TileConfig& tile, const KernelEntry* kernel, bool passes) {
   if (block.is_dots && block.all_rows > kStreamedRows) {
     const bool in_halves = multiplies_in_halves(machine, tile.mr);
     const double each = in_halves ? kStepOfDotsInHalves : kStepOfDots;
     const double lanes = in_halves ? kStepsOfLanesInHalves : kStepsOfLanes;
-    const double step = tile.nr / 2.0 * size_of(accumulator_of(problem.types)) / block.b_size;
-    const double offset = problem.types.a == ElementType::i8 ? 1 / kRowsOfDots : 0;
+    const int size = kernel != nullptr ? kernel->packed_size : block.b_size;
+    const double step = tile.nr / 2.0 * size_of(accumulator_of(problem.types)) / size;
+    const bool has_offset = size == 1 && problem.types.a == ElementType::i8;
+    const double offset = has_offset ? 1 / kRowsOfDots : 0;
     const double steps = std::ceil(block.depth / step) * (each + offset) + lanes;
     return block.rows * block.cols * steps * step;
   }
@@ -202,7 +204,7 @@ double multiply_adds(const Block& block, const Problem& problem, const Machine& 
 
 double row_of_b_cut(const Block& block, const Machine& machine, int mr, bool interleaves) {
   if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
-  if (multiplies_in_halves(machine, mr) && block.b_in_place && !block.is_dots) {
+  if (multiplies_in_halves(machine, mr) && block.b_in_place) {
     return block.rows <= kRowsThatWait ? kRowOfBCutInHalves : 0;
   }
   return block.rows <= kStreamedRows ? kRowOfBCut : 0;
@@ -216,7 +218,7 @@ constexpr double kInterleavedRowsThatWait = 2;
 constexpr double kCollidingRowCut = 16e-9;
 
 double row_of_b_cut_near(const Block& block, const Machine& machine, int mr, bool interleaves) {
-  const bool reads_rows = interleaves && block.b_in_place && !block.is_dots;
+  const bool reads_rows = interleaves && block.b_in_place;
   if (!reads_rows || !multiplies_in_halves(machine, mr)) return 0;
   const bool collide = std::fmod(block.b_row_bytes, kCollidingRowBytes) == 0;
   if (collide && block.rows <= kStreamedRows) return kCollidingRowCut;
@@ -371,7 +373,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
   const bool passes = passing_of(tile, kernel, problem, shape, machine) == Passing::by_blocks;
   WorkerTime time;
-  time.arithmetic = 2 * multiply_adds(block, problem, machine, tile, passes) / rate;
+  time.arithmetic = 2 * multiply_adds(block, problem, machine, tile, kernel, passes) / rate;
   const bool b_is_near = kernel != nullptr && has_tile_registers(*kernel);
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
