@@ -272,9 +272,8 @@ bool CpuVariants::suits_dots() const {
   const GemmShape& shape = product.shape;
   if (shape.m > kMostRowsOfDots) return false;
   const int size = size_of(kernel.b);
-  const Major across = product.is_turned ? Major::row : Major::column;
   const bool is_narrow = is_narrow_tile(kernel.tile.mr);
-  const bool is_across = request.problem.c.major == across && (size > 1 || is_narrow);
+  const bool is_across = !product.c_rows_are_dense && (size > 1 || is_narrow);
   const std::int64_t rows = is_across ? 1 : shape.m;
   const std::int64_t columns = std::min<std::int64_t>(shape.n, kWidestBlock) *
                                size_of(accumulator_of(request.problem.types)) / 4;
@@ -287,11 +286,6 @@ bool CpuVariants::suits_dots() const {
          (!copies_bytes || shape.k >= kDotBytesForEachCopied * shape.m);
 }
 
-// Whether vectors run down C's rows though its columns are dense, or the other way round.
-bool CpuVariants::runs_across_c() const {
-  return product.is_turned != (request.problem.c.major == Major::column);
-}
-
 // More rows beside few columns, which leave lanes of panels empty, or few enough rows that packing
 // B is dear; rows that lie across k are copied for many columns. Which is faster predictions say,
 // but for what was turned round for it (core/orientation_rule.hpp).
@@ -300,7 +294,7 @@ bool CpuVariants::may_make_dots_of_many_rows() const {
   constexpr std::int64_t kMostOfFewer = 64;
   const GemmShape& shape = product.shape;
   return kernel.multiplies_dots && !is_narrow_tile(kernel.tile.mr) && !has_tile_registers(kernel) &&
-         (is_one_product() || runs_across_c()) && product.b_lies_along_k &&
+         (is_one_product() || !product.c_rows_are_dense) && product.b_lies_along_k &&
          (product.a_lies_along_k || kRowsForEachCopied * shape.m <= shape.n) &&
          shape.m > kMostRowsOfDots && std::min(shape.m, shape.n) <= kMostOfFewer &&
          shape.k * size_of(kernel.b) >= kLeastBytes;
@@ -331,7 +325,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     if (shape.n <= packed.nr) return tiles;
   } else if (may_make_dots_of_many_rows()) {
     tiles.push_back(as_dots(packed, workers, splits));
-    if (runs_across_c()) return tiles;
+    if (!product.c_rows_are_dense) return tiles;
   }
   if (reads_in_registers() && shape.m <= most_rows_in_registers()) {
     tiles.push_back(b_in_place(packed, workers, splits));

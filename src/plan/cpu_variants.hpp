@@ -49,7 +49,6 @@ struct CpuVariants {
   bool goes_over_k_once() const;
   std::int64_t dot_bytes(int workers) const;
   bool suits_dots() const;
-  bool runs_across_c() const;
   bool may_make_dots_of_many_rows() const;
   TileConfig as_dots(TileConfig tile, int workers, int splits) const;
   bool suits_passing_here(const TileConfig& packed, int workers) const;

@@ -119,7 +119,9 @@ TEST(NarrowProducts, ThatLeaveLanesAreDotsOfManyRows) {
     const Problem problem = dense_problem(shape, types);
     const Plan plan = make_plan(problem, machine);
     EXPECT_EQ(is_turned(problem, shape, register_tile(plan.tile)), are_dots) << shape.n;
-    if (are_dots) EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.n;
+    if (are_dots) {
+      EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.n;
+    }
   }
 }
 

@@ -52,25 +52,29 @@ struct FacedProduct {
   bool a_lies_along_k = false;   // rows of A can be read so
   bool a_lies_across_k = false;  // or its columns
   bool b_lies_along_k = false;   // and columns of B
+  bool c_rows_are_dense = true;  // or C is written across, as a narrow one is turned round
 };
 
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
   const bool a_along_k = a_lies_along_k(problem, shape);
   const bool b_along_k = b_lies_along_k(problem, shape);
+  const bool c_is_across = problem.c.major == Major::column;
   if (is_turned(problem, shape, tile)) {
     return {.is_turned = true,
             .shape = {shape.n, shape.m, shape.k},
             .b_rows_are_dense = problem.a.major == Major::column,
             .a_lies_along_k = b_along_k,
             .a_lies_across_k = problem.b.major == Major::row,
-            .b_lies_along_k = a_along_k};
+            .b_lies_along_k = a_along_k,
+            .c_rows_are_dense = c_is_across};
   }
   return {.is_turned = false,
           .shape = shape,
           .b_rows_are_dense = problem.b.major == Major::row,
           .a_lies_along_k = a_along_k,
           .a_lies_across_k = problem.a.major == Major::column,
-          .b_lies_along_k = b_along_k};
+          .b_lies_along_k = b_along_k,
+          .c_rows_are_dense = !c_is_across};
 }
 
 }  // namespace tessera

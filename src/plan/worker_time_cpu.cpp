@@ -171,7 +171,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.all_rows = static_cast<double>(faced.shape.m);
   block.is_wide = 2 * block.cols >= n;
   block.cuts_rows_of_b = block.cols < n && faced.b_rows_are_dense;
-  block.cuts_rows_of_c = block.cols < n && faced.is_turned == (problem.c.major == Major::column);
+  block.cuts_rows_of_c = block.cols < n && faced.c_rows_are_dense;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
   const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
@@ -184,9 +184,9 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   return block;
 }
 
-// What multiplying a block takes, as multiply-adds.
-double multiply_adds(const Block& block, const Problem& problem, const Machine& machine,
-                     const TileConfig& tile, const KernelEntry* kernel, bool passes) {
+// Multiply-adds of panels that take as long as a block does.
+double effective_multiply_adds(const Block& block, const Problem& problem, const Machine& machine,
+                               const TileConfig& tile, const KernelEntry* kernel, bool passes) {
   if (block.is_dots && block.all_rows > kStreamedRows) {
     const bool in_halves = multiplies_in_halves(machine, tile.mr);
     const double each = in_halves ? kStepOfDotsInHalves : kStepOfDots;
@@ -373,7 +373,8 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
   const bool passes = passing_of(tile, kernel, problem, shape, machine) == Passing::by_blocks;
   WorkerTime time;
-  time.arithmetic = 2 * multiply_adds(block, problem, machine, tile, kernel, passes) / rate;
+  time.arithmetic =
+      2 * effective_multiply_adds(block, problem, machine, tile, kernel, passes) / rate;
   const bool b_is_near = kernel != nullptr && has_tile_registers(*kernel);
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
