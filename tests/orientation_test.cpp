@@ -41,10 +41,15 @@ void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int maj
   const cpu::KernelCode& code = *cpu::find_code(kernel.name);
   for (const double beta : {0, 1}) {
     const Problem problem = describe({&operands, 1}, 1, beta, {});
-    EXPECT_EQ(is_turned(problem, shape, register_tile(kernel.tile)),
-              cpu::is_better_turned(operands, problem, code))
-        << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors "
-        << majors << ", padding " << padding << ", beta " << beta;
+    for (const bool rows_alike : {false, true}) {
+      TileConfig tile = kernel.tile;
+      tile.rows_alike = rows_alike;
+      EXPECT_EQ(is_turned(problem, shape, tile),
+                cpu::is_better_turned(operands, tile, problem, code))
+          << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors "
+          << majors << ", padding " << padding << ", beta " << beta << ", rows alike "
+          << rows_alike;
+    }
   }
 }
 
@@ -71,7 +76,7 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   const auto is_down = [](const GemmShape& shape, ElementType type, int nr, Major a) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.a.major = a;
-    return is_turned(problem, shape, {12, nr});
+    return is_turned(problem, shape, {.mr = 12, .nr = nr});
   };
   using enum ElementType;
   EXPECT_FALSE(is_down({300, 5, 4}, f32, 32, Major::row));
@@ -112,22 +117,22 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
 
 // Of a column-major C the same from the other side.
 TEST(Orientation, OfRowsAndColumnsAlongKMakesDotsOfMoreColumns) {
-  const auto is_down = [](const GemmShape& shape, ElementType type, const RegisterTile& tile) {
+  const auto is_down = [](const GemmShape& shape, ElementType type, const TileConfig& tile) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.b.major = Major::column;
     return is_turned(problem, shape, tile);
   };
   using enum ElementType;
-  EXPECT_TRUE(is_down({44, 12, 751}, f32, {12, 32}));
-  EXPECT_TRUE(is_down({40, 9, 78}, f32, {12, 32}));
-  EXPECT_FALSE(is_down({40, 9, 77}, f32, {12, 32}));
-  EXPECT_FALSE(is_down({40, 9, 78}, bf16, {12, 32}));
-  EXPECT_TRUE(is_down({40, 9, 156}, bf16, {12, 32}));
-  EXPECT_FALSE(is_down({40, 5, 37}, f64, {12, 16}));
-  EXPECT_TRUE(is_down({40, 5, 38}, f64, {12, 16}));
-  EXPECT_FALSE(is_down({40, 15, 751}, f32, {12, 32}));
-  EXPECT_FALSE(is_down({16, 12, 751}, f32, {12, 32}));
-  EXPECT_FALSE(is_down({44, 12, 751}, bf16, {32, 32}));
+  EXPECT_TRUE(is_down({44, 12, 751}, f32, {.mr = 12, .nr = 32}));
+  EXPECT_TRUE(is_down({40, 9, 78}, f32, {.mr = 12, .nr = 32}));
+  EXPECT_FALSE(is_down({40, 9, 77}, f32, {.mr = 12, .nr = 32}));
+  EXPECT_FALSE(is_down({40, 9, 78}, bf16, {.mr = 12, .nr = 32}));
+  EXPECT_TRUE(is_down({40, 9, 156}, bf16, {.mr = 12, .nr = 32}));
+  EXPECT_FALSE(is_down({40, 5, 37}, f64, {.mr = 12, .nr = 16}));
+  EXPECT_TRUE(is_down({40, 5, 38}, f64, {.mr = 12, .nr = 16}));
+  EXPECT_FALSE(is_down({40, 15, 751}, f32, {.mr = 12, .nr = 32}));
+  EXPECT_FALSE(is_down({16, 12, 751}, f32, {.mr = 12, .nr = 32}));
+  EXPECT_FALSE(is_down({44, 12, 751}, bf16, {.mr = 32, .nr = 32}));
 }
 
 // AVX2's, whether columns lie along k or are copied.
@@ -135,7 +140,7 @@ TEST(Orientation, OfNarrowRegistersMakesDotsWhereColumnsLeaveLanesEmpty) {
   const auto is_down = [](const GemmShape& shape, ElementType type, int nr, Major b) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.b.major = b;
-    return is_turned(problem, shape, {6, nr});
+    return is_turned(problem, shape, {.mr = 6, .nr = nr});
   };
   using enum ElementType;
   for (const Major b : {Major::row, Major::column}) {
@@ -162,8 +167,8 @@ TEST(Orientation, OfNarrowRegistersMakesDotsWhereColumnsLeaveLanesEmpty) {
 TEST(Orientation, OfTileRegistersTakesWhatLiesAcrossAsB) {
   Problem problem = dense_problem({241, 5, 103}, gemm_types_for(ElementType::i8));
   problem.a.major = Major::column;
-  EXPECT_TRUE(is_turned(problem, {241, 5, 103}, {32, 32}));
-  EXPECT_FALSE(is_turned(problem, {241, 5, 103}, {12, 32}));
+  EXPECT_TRUE(is_turned(problem, {241, 5, 103}, {.mr = 32, .nr = 32}));
+  EXPECT_FALSE(is_turned(problem, {241, 5, 103}, {.mr = 12, .nr = 32}));
 }
 
 TEST(Orientation, OfFewRowsOfColumnsIsTheSame) {
@@ -175,7 +180,9 @@ TEST(Orientation, OfFewRowsOfColumnsIsTheSame) {
     for (OperandLayout* layout : {&by_columns.a, &by_columns.b, &by_columns.c}) {
       layout->major = Major::column;
     }
-    EXPECT_NE(is_turned(by_rows, rows, {12, 32}), is_turned(by_columns, columns, {12, 32})) << k;
+    EXPECT_NE(is_turned(by_rows, rows, {.mr = 12, .nr = 32}),
+              is_turned(by_columns, columns, {.mr = 12, .nr = 32}))
+        << k;
   }
 }
 

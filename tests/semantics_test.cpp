@@ -166,9 +166,14 @@ TEST(BatchInvariant, FirstRowKeepsItsBitsBesideColumnMajorWeights) {
 }
 TEST(BatchInvariant, FirstRowKeepsItsBitsOverALongK) {
   expect_batch_invariance(kFloat, 16, 9000);
-  // Turned round from so many rows on where that is alike.
+  // Turned round from so many rows on where that is alike: 4 columns from 5, 12 from 17.
   expect_batch_invariance(kFloat, 18, 2406);
   expect_batch_invariance(kFloat, 18, 2406, {}, {.alpha = 0.7});
+  for (const std::int64_t n : {1, 2, 4, 12}) {
+    expect_batch_invariance(kFloat, n, 2406);
+    expect_batch_invariance(kFloat, n, 2406, {}, {.alpha = 0.7});
+    expect_batch_invariance(kFloat, n, 2406, {.column_major = true}, {.beta = 1});
+  }
 }
 
 // Several products at a time, from threads that know nothing of one another.

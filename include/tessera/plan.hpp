@@ -78,9 +78,7 @@ struct PlanOptions {
   std::optional<TileOrderChoice> order;
   bool two_tile = true;
   std::optional<std::string> kernel;  // a catalogue name, e.g. to force an instruction set
-  // A row of C does not change a bit when m, other rows or other groups change. Not yet so on a
-  // CPU where C has up to 14 columns and is of the sums' type, and alpha is not 1 or beta not 0:
-  // such a product is turned round from so many rows on, and rounds differently then.
+  // A row of C does not change a bit when m, other rows or other groups change.
   bool batch_invariant = false;
   bool keep_others = false;  // fill Plan::others
   // GPU: a kernel may work on copies, in the workspace, of operands that it cannot read where they

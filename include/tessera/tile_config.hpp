@@ -27,6 +27,9 @@ struct TileConfig {
   // use each of its elements. A kernel that cannot do so packs all the same.
   bool a_in_place = false;
   bool b_in_place = false;
+  // CPU: a row of C has the same bits beside however many others (PlanOptions::batch_invariant): a
+  // product is not computed as its transpose for its sizes where that rounds otherwise.
+  bool rows_alike = false;
 
   friend bool operator==(const TileConfig&, const TileConfig&) = default;
 };

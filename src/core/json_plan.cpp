@@ -95,7 +95,8 @@ Json tile_to_json(const TileConfig& tile) {
           {"nr", tile.nr},
           {"mc", tile.mc},
           {"a_in_place", tile.a_in_place},
-          {"b_in_place", tile.b_in_place}};
+          {"b_in_place", tile.b_in_place},
+          {"rows_alike", tile.rows_alike}};
 }
 
 // A rejected candidate may hold 0 where nothing was chosen; the plan's own tile is checked by
@@ -116,6 +117,7 @@ TileConfig tile_from_json(Object fields) {
   tile.mc = read("mc");
   tile.a_in_place = fields.boolean("a_in_place");
   tile.b_in_place = fields.boolean("b_in_place");
+  tile.rows_alike = fields.boolean("rows_alike");
   fields.finish();
   return tile;
 }

@@ -3,6 +3,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -103,6 +105,16 @@ TEST(Json, ScalarsMayBeAnyNumber) {
   }
   const std::string cost = replaced(text, "\"seconds\": 0.001", "\"seconds\": \"inf\"");
   EXPECT_NE(complaint(plan_from_json, cost).find("plan.cost.seconds"), std::string::npos);
+}
+
+// A seed that is refused at its first field leads a fuzzer nowhere.
+TEST(Json, SeedsOfTheFuzzersAreRead) {
+  const auto text_of = [](const std::string& seed) {
+    std::ifstream file(TESSERA_SOURCE_DIR "/tests/fuzz/corpus/" + seed);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(plan_from_json(text_of("plan/dense.json")).others.size(), 1U);
+  EXPECT_EQ(machine_from_json(text_of("machine/h200.json")).name, "h200");
 }
 
 TEST(Json, ForeignSchemaNamesBothVersions) {

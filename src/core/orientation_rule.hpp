@@ -6,12 +6,17 @@
 #include <cstdint>
 
 #include "tessera/problem.hpp"
+#include "tessera/tile_config.hpp"
 
 namespace tessera {
 
-// Whether a product has the same bits turned round: sums are not scaled, or are of another type
-// than C, which does not collect them then.
-inline bool is_alike_turned(const Problem& problem, bool may_collect_in_c) {
+// Whether a product's sizes may decide which way round it is computed: always, unless its rows must
+// be alike beside however many others. Then it must have the same bits turned round: operands are
+// packed, and sums not scaled, or of another type than C, which does not collect them then.
+inline bool may_be_turned_for_size(const TileConfig& tile, const Problem& problem,
+                                   bool may_collect_in_c) {
+  if (!tile.rows_alike) return true;
+  if (tile.a_in_place || tile.b_in_place) return false;
   return !may_collect_in_c || (problem.alpha == 1 && problem.beta == 0);
 }
 
@@ -25,13 +30,17 @@ struct StoredProduct {
   int element_bytes = 0;
   bool rows_lie_along_k = false;
   bool cols_lie_along_k = false;
-  // is_alike_turned(): rows whose bits must not depend on how many there are may be turned round,
-  // or not.
-  bool is_alike_turned = false;
+  bool may_be_turned_for_size = true;
 
   // Operands' elements are of one size.
   StoredProduct transposed() const {
-    return {cols, rows, depth, element_bytes, cols_lie_along_k, rows_lie_along_k, is_alike_turned};
+    return {cols,
+            rows,
+            depth,
+            element_bytes,
+            cols_lie_along_k,
+            rows_lie_along_k,
+            may_be_turned_for_size};
   }
 };
 
@@ -227,7 +236,7 @@ inline bool leaves_lanes_beside_long_rows(const StoredProduct& product, const Re
   constexpr double kGainForLanes = 5;  // over the steps of k whose lanes are added up
   constexpr double kGainForOffset = 0.25;
   const bool are_copied = product.rows_lie_along_k && !product.cols_lie_along_k;
-  if (!are_copied || !product.is_alike_turned || !is_wide(product, tile)) return false;
+  if (!are_copied || !is_wide(product, tile)) return false;
   if (product.element_bytes > kMostBytes || product.cols < kLeastColumns) return false;
   if (product.rows < kRowsForEachCopied * product.cols) return false;
   const double steps = static_cast<double>(product.depth * product.element_bytes) / kVectorBytes;
@@ -259,8 +268,8 @@ inline bool has_long_columns(const StoredProduct& product) {
   const std::int64_t row_bytes = product.depth * product.element_bytes;
   const bool are_long = row_bytes >= kBytesOfLongRows && product.cols >= kManyBytes / row_bytes;
   const std::int64_t most = are_long ? kColumnsBesideLongRows : kMostRows;
-  return product.is_alike_turned && product.cols_lie_along_k && product.rows <= most &&
-         row_bytes >= kLeastRowBytes && product.depth >= kDepthForEachRow * product.rows &&
+  return product.cols_lie_along_k && product.rows <= most && row_bytes >= kLeastRowBytes &&
+         product.depth >= kDepthForEachRow * product.rows &&
          product.cols >= (kLeastBytes + row_bytes - 1) / row_bytes;
 }
 
@@ -280,6 +289,7 @@ inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& t
 // Whether a product, given as if C's rows were dense, is computed as Cᵀ = Bᵀ·Aᵀ. Its rows are A's.
 inline bool is_better_turned(const StoredProduct& by_rows, bool c_is_column_major,
                              const RegisterTile& tile) {
+  if (!by_rows.may_be_turned_for_size) return c_is_column_major;
   const StoredProduct stored = c_is_column_major ? by_rows.transposed() : by_rows;
   return c_is_column_major != vectors_run_down(stored, tile);
 }

@@ -76,8 +76,8 @@ struct Product {
 
 // A result's column per lane is wanted: of a row-major C its rows, of a column-major one its
 // columns; and of a narrow C mostly its long side (core/orientation_rule.hpp).
-inline bool is_better_turned(const Operands& operands, const Problem& problem,
-                             const KernelCode& code) {
+inline bool is_better_turned(const Operands& operands, const TileConfig& tile,
+                             const Problem& problem, const KernelCode& code) {
   const MatrixView& c = operands.c;
   const ConstMatrixView& a = operands.a;
   const ConstMatrixView& b = operands.b;
@@ -88,7 +88,7 @@ inline bool is_better_turned(const Operands& operands, const Problem& problem,
                               size_of(a.type),
                               a.col_stride == 1 || a.rows == 1,
                               b.row_stride == 1 || b.cols == 1,
-                              is_alike_turned(problem, c.type == code.accumulator)};
+                              may_be_turned_for_size(tile, problem, c.type == code.accumulator)};
   return tessera::is_better_turned(by_rows, by_columns, {code.mr, code.nr});
 }
 
@@ -98,7 +98,7 @@ inline Product product_of(const Operands& operands, const TileConfig& tile, cons
   Product product;
   // A packed B stays B.
   product.packed_b = operands.packed_b;
-  product.turned = product.packed_b == nullptr && is_better_turned(operands, problem, code);
+  product.turned = product.packed_b == nullptr && is_better_turned(operands, tile, problem, code);
   product.epilogue = problem.epilogue;
   product.epilogue.bias = turned(problem.epilogue.bias, product.turned);
   product.bias = operands.bias;

@@ -56,8 +56,7 @@ TEST(NarrowProducts, OfALongKAreDots) {
                                         {{100, 16, 1000}, false}}) {
     const Problem problem = dense_problem(shape, types);
     const Plan plan = make_plan(problem, machine);
-    EXPECT_EQ(is_turned(problem, shape, register_tile(plan.tile)), are_dots)
-        << shape.m << "×" << shape.n;
+    EXPECT_EQ(is_turned(problem, shape, plan.tile), are_dots) << shape.m << "×" << shape.n;
   }
   Problem transposed = dense_problem({8, 100, 20}, types);
   transposed.b.major = Major::column;
@@ -118,7 +117,7 @@ TEST(NarrowProducts, ThatLeaveLanesAreDotsOfManyRows) {
                                         {{200, 18, 100}, false}}) {
     const Problem problem = dense_problem(shape, types);
     const Plan plan = make_plan(problem, machine);
-    EXPECT_EQ(is_turned(problem, shape, register_tile(plan.tile)), are_dots) << shape.n;
+    EXPECT_EQ(is_turned(problem, shape, plan.tile), are_dots) << shape.n;
     if (are_dots) {
       EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.n;
     }

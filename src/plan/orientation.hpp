@@ -25,7 +25,7 @@ inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
 }
 
 // The backend decides the same for each product from its strides (cpu/product.hpp).
-inline bool is_turned(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
+inline bool is_turned(const Problem& problem, const GemmShape& shape, const TileConfig& tile) {
   const StoredProduct by_rows{
       shape.m,
       shape.n,
@@ -33,8 +33,8 @@ inline bool is_turned(const Problem& problem, const GemmShape& shape, const Regi
       size_of(problem.types.a),
       a_lies_along_k(problem, shape),
       b_lies_along_k(problem, shape),
-      is_alike_turned(problem, problem.types.c == accumulator_of(problem.types))};
-  return is_better_turned(by_rows, problem.c.major == Major::column, tile);
+      may_be_turned_for_size(tile, problem, problem.types.c == accumulator_of(problem.types))};
+  return is_better_turned(by_rows, problem.c.major == Major::column, register_tile(tile));
 }
 
 // The same tile as seen from the other side; mr and nr stay the kernel's.
@@ -55,7 +55,7 @@ struct FacedProduct {
   bool c_rows_are_dense = true;  // or C is written across, as a narrow one is turned round
 };
 
-inline FacedProduct face(const Problem& problem, const GemmShape& shape, const RegisterTile& tile) {
+inline FacedProduct face(const Problem& problem, const GemmShape& shape, const TileConfig& tile) {
   const bool a_along_k = a_lies_along_k(problem, shape);
   const bool b_along_k = b_lies_along_k(problem, shape);
   const bool c_is_across = problem.c.major == Major::column;

@@ -35,7 +35,7 @@ enum class Passing { none, by_blocks, short_way };
 inline Passing passing_of(const TileConfig& tile, const KernelEntry* kernel, const Problem& problem,
                           const GemmShape& shape, const Machine& machine) {
   if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return Passing::none;
-  const FacedProduct product = face(problem, shape, register_tile(tile));
+  const FacedProduct product = face(problem, shape, tile);
   if (!may_pass(*kernel, product)) return Passing::none;
   const GemmShape& sizes = product.shape;
   const TileConfig facing = product.is_turned ? turned(tile) : tile;

@@ -396,5 +396,18 @@ TEST(Planner, BatchInvariantPlansDifferInNothingThatFixesBits) {
   }
 }
 
+// What the caller's tile leaves open.
+TEST(Planner, BatchInvariantPlansFillACallersTileWithoutLookingAtM) {
+  PlanOptions options;
+  options.batch_invariant = true;
+  options.tile = TileConfig{.block_m = 96, .block_n = 256};
+  const Machine machine = machine_by_name("zen4");
+  const auto bits_with = [&](std::int64_t m) {
+    return bits_of(make_plan(dense_problem({m, 700, 9000}), machine, options));
+  };
+  for (const std::int64_t m : {2, 7, 64, 130, 300, 8192})
+    EXPECT_EQ(bits_with(m), bits_with(1)) << m;
+}
+
 }  // namespace
 }  // namespace tessera

@@ -186,12 +186,17 @@ std::int64_t mean_rows(const PlanRequest& request) {
 // The caller's blocks; what is 0 in them is chosen.
 void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   const GemmShape& shape = tiles.variants.product.shape;
+  const bool rows_alike = tiles.variants.request.options.batch_invariant;
   TileConfig tile = tiles.variants.product.is_turned ? turned(wanted) : wanted;
   tile.mr = tiles.variants.kernel.tile.mr;
   tile.nr = tiles.variants.kernel.tile.nr;
   if (tile.block_m == 0) tile.block_m = choose_block(shape.m, 1, tile.mr);
   if (tile.block_n == 0) tile.block_n = choose_block(shape.n, 1, tile.nr);
-  if (tile.block_k == 0) tile.block_k = tiles.variants.packed_block_k(1);
+  if (tile.block_k == 0) {
+    tile.block_k = rows_alike ? invariant_cpu_tile(tiles.variants.kernel).block_k
+                              : tiles.variants.packed_block_k(1);
+  }
+  tile.rows_alike = tile.rows_alike || rows_alike;
   tiles.add(tile, workers);
 }
 
@@ -251,8 +256,7 @@ bool has_many_rows_in_place(const KernelEntry& kernel, const PlanRequest& reques
   constexpr std::int64_t kLeastColumns = 2;
   constexpr std::int64_t kColumnsOfAnyDepth = 5;
   constexpr std::int64_t kDepthBytesOfFewer = 320;
-  const FacedProduct faced =
-      face(request.problem, largest_sides(request), register_tile(kernel.tile));
+  const FacedProduct faced = face(request.problem, largest_sides(request), kernel.tile);
   const GemmShape& shape = faced.shape;
   const bool copies_for_dots = size_of(kernel.b) == 1 && !faced.b_lies_along_k;
   const bool is_worth_it = shape.n >= kColumnsOfAnyDepth ||
@@ -323,9 +327,10 @@ std::vector<const KernelEntry*> choose_kernels(const PlanRequest& request, TileC
 
 void enumerate_tiles_of(const KernelEntry& kernel, const PlanRequest& request,
                         TileChoices& choices) {
-  Enumeration tiles{
-      {request, kernel, face(request.problem, largest_sides(request), register_tile(kernel.tile))},
-      choices};
+  TileConfig faced_tile = kernel.tile;
+  faced_tile.rows_alike = request.options.batch_invariant;
+  Enumeration tiles{{request, kernel, face(request.problem, largest_sides(request), faced_tile)},
+                    choices};
   const bool one_product = tiles.variants.is_one_product();
   for (const int workers : worker_counts(request)) {
     if (request.options.tile) {
@@ -346,6 +351,7 @@ TileConfig invariant_cpu_tile(const KernelEntry& kernel) {
   tile.block_m = round_up_to(128, tile.mr);
   tile.block_n = round_up_to(512, tile.nr);
   tile.block_k = static_cast<int>(panel_bytes_per_row(kernel) / kernel.packed_size);
+  tile.rows_alike = true;
   return tile;
 }
 

@@ -157,7 +157,7 @@ double side_of_block(std::int64_t size, int block, std::int32_t count, bool is_l
 
 Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
                const TileConfig& tile, int workers) {
-  const FacedProduct faced = face(problem, shape, register_tile(tile));
+  const FacedProduct faced = face(problem, shape, tile);
   const TileConfig facing = faced.is_turned ? turned(tile) : tile;
   const auto n = static_cast<double>(faced.shape.n);
   const auto k = static_cast<double>(std::max<std::int64_t>(shape.k, 1));
