@@ -428,6 +428,7 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   }
   blocking.steps_together = has_two_units();
   blocking.fetches_near = !has_two_units();
+  blocking.begins_at_pairs = !has_two_units();
   blocking.fetched_rows = blocking.rows;
   blocking.fetched_cols = blocking.cols;
   if (blocking.passes) {

@@ -91,8 +91,9 @@ struct Blocking {
   // 1536×1792×6016 1.03 to 1.05, f64 1.03, 1.06, 1.05; two steps 1.02 over four (2026-11). AMD's
   // were not measured.
   bool steps_together = false;
-  bool fetches_near = false;  // BlockTask's
-  bool streams_sums = false;  // BlockTask's, of a product's only block of k
+  bool fetches_near = false;     // BlockTask's
+  bool begins_at_pairs = false;  // BlockTask's
+  bool streams_sums = false;     // BlockTask's, of a product's only block of k
   // Of a tile's rows, or of its columns, so many are handed over to another thread together
   // (open_tiles.hpp); 0: none are.
   std::int64_t unit = 0;

@@ -36,6 +36,20 @@ std::int64_t elements_ahead(const BlockTask& task, std::int64_t col) {
   return col + kAhead < task.cols ? kAhead : next_step + kAhead;
 }
 
+// Columns before the first whole register tile (BlockTask::begins_at_pairs).
+template <class Ops, int Width>
+std::int64_t columns_before_a_pair(const BlockTask& task) {
+  using Acc = typename Ops::Acc;
+  constexpr std::int64_t kLeastRows = 33;
+  constexpr std::size_t kPair = 2 * kCacheLine;
+  constexpr bool kIsPairWide = Ops::kGroup == 1 && Width * sizeof(Acc) == kPair;
+  if (!kIsPairWide || !task.begins_at_pairs || !task.b.in_place || task.sum == nullptr) return 0;
+  const auto begin = reinterpret_cast<std::uintptr_t>(task.sum);
+  const auto row_bytes = static_cast<std::size_t>(task.sum_stride) * sizeof(Acc);
+  const bool is_second = begin % kPair == kCacheLine && row_bytes % kPair == 0;
+  return is_second && task.rows >= kLeastRows && task.cols > Width ? Ops::kLanes : 0;
+}
+
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
 // the panels of A pass by, or the other way round (BlockTask::sums_are_far).
 template <class Ops, int MR, int NV, Reading How>
@@ -91,9 +105,7 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
       task.a.in_place
           ? tile_rows * task.a.along_stride * static_cast<std::int64_t>(sizeof(typename Ops::A))
           : task.a.panel_bytes;
-  const std::int64_t panel_bytes_b =
-      task.b.in_place ? kWidth * static_cast<std::int64_t>(sizeof(typename Ops::B))
-                      : task.b.panel_bytes;
+  const std::int64_t first_cols = kStrided ? columns_before_a_pair<Ops, kWidth>(task) : 0;
 
   constexpr Reading kEdge = kStrided ? Reading::strided_edge : How;
   static constexpr std::array tables = {MicroTable<Ops, MR, NV, How>::kFunctions,
@@ -103,11 +115,15 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   std::size_t vectors = 0;
   bool is_edge = false;
   const auto face_panel = [&](std::int64_t col) {
-    cols = task.cols - col < kWidth ? task.cols - col : kWidth;
+    const std::int64_t most = col < first_cols ? first_cols : kWidth;
+    cols = task.cols - col < most ? task.cols - col : most;
     vectors = static_cast<std::size_t>((cols - 1) / Ops::kLanes);
     is_edge = kStrided && task.b.in_place && cols % Ops::kLanes != 0;
     micro_task.mask = Ops::mask(static_cast<int>(cols) - static_cast<int>(vectors) * Ops::kLanes);
-    micro_task.b = reinterpret_cast<const typename Ops::B*>(b_begin + col / kWidth * panel_bytes_b);
+    const std::int64_t bytes = task.b.in_place
+                                   ? col * static_cast<std::int64_t>(sizeof(typename Ops::B))
+                                   : col / kWidth * task.b.panel_bytes;
+    micro_task.b = reinterpret_cast<const typename Ops::B*>(b_begin + bytes);
     micro_task.b_ahead = elements_ahead<typename Ops::B>(task, col);
   };
   const auto multiply_tile = [&](std::int64_t row, std::int64_t col) {
@@ -131,14 +147,14 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {
       micro_task.a = reinterpret_cast<const typename Ops::A*>(a_panel);
-      for (std::int64_t col = 0; col < task.cols; col += kWidth) {
+      for (std::int64_t col = 0; col < task.cols; col += cols) {
         face_panel(col);
         multiply_tile(row, col);
       }
     }
     return;
   }
-  for (std::int64_t col = 0; col < task.cols; col += kWidth) {
+  for (std::int64_t col = 0; col < task.cols; col += cols) {
     face_panel(col);
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {

@@ -180,6 +180,7 @@ void TileRunner::walk(const WorkItem& item, const TileExtent& tile, int first_pa
   first.fetches_sums = blocking_.fetches_sums;
   first.steps_together = blocking_.steps_together;
   first.fetches_near = blocking_.fetches_near;
+  first.begins_at_pairs = blocking_.begins_at_pairs;
   first.streams_sums = whole && blocking_.streams_sums;
   BlockTask next;
   bool finishes = whole;
