@@ -79,6 +79,7 @@ struct CpuVariants {
   bool is_in_halves() const;
   bool converts_beside_halves() const;
   bool converts_whole_rows() const;
+  bool drives_out_deep_columns() const;
   bool packs_few_rows_that_collide() const;
   bool cuts_far_rows_that_collide(const TileConfig& tile, int workers) const;
   bool b_is_far() const;

@@ -151,6 +151,22 @@ TEST(FewRows, HaveAPlanBesideRowsThatCollide) {
   }
 }
 
+// Further strips of rows come back to a block of B that is read in place.
+TEST(FewRows, SeveralStripsTakeLittleOfKAtATime) {
+  const Machine machine = machine_by_name("zen4");
+  PlanOptions options;
+  options.workers = 1;
+  const auto tile_of = [&](ElementType type, const GemmShape& shape) {
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine, options).tile;
+  };
+  using enum ElementType;
+  EXPECT_EQ(tile_of(bf16, {16, 4096, 4096}).block_k, 2048);
+  EXPECT_EQ(tile_of(bf16, {28, 4096, 4096}).block_k, 512);
+  EXPECT_EQ(tile_of(bf16, {28, 1000, 1000}).block_k, 1008);
+  EXPECT_EQ(tile_of(i8, {28, 2048, 2048}).block_k, 512);
+  EXPECT_EQ(tile_of(i8, {28, 1792, 2048}).block_k, 2048);
+}
+
 // What cores that have nothing to do would share is not counted.
 TEST(FewRows, OneWorkerIsPlannedAsOnOneCore) {
   for (const char* name : {"zen4", "zen5", "sapphire-rapids-avx512", "avx2-laptop"}) {
