@@ -167,6 +167,25 @@ TEST(FewRows, SeveralStripsTakeLittleOfKAtATime) {
   EXPECT_EQ(tile_of(i8, {28, 1792, 2048}).block_k, 2048);
 }
 
+// Weights along k that come from far are packed for them; near ones are multiplied as dot products.
+TEST(FewRows, SeveralStripsPackColumnsThatAreFar) {
+  const Machine machine = machine_by_name("zen4");
+  PlanOptions options;
+  options.workers = 1;
+  const auto are_dots = [&](ElementType type, const GemmShape& shape) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.b.major = Major::column;
+    return make_plan(problem, machine, options).tile.b_in_place;
+  };
+  using enum ElementType;
+  for (const ElementType type : {f32, f64, bf16}) {
+    EXPECT_FALSE(are_dots(type, {24, 3000, 3000})) << name_of(type);
+    EXPECT_FALSE(are_dots(type, {40, 7168, 2048})) << name_of(type);
+  }
+  EXPECT_TRUE(are_dots(f32, {17, 300, 2000}));
+  EXPECT_TRUE(are_dots(bf16, {20, 2048, 2048}));
+}
+
 // What cores that have nothing to do would share is not counted.
 TEST(FewRows, OneWorkerIsPlannedAsOnOneCore) {
   for (const char* name : {"zen4", "zen5", "sapphire-rapids-avx512", "avx2-laptop"}) {
