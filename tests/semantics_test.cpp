@@ -176,6 +176,35 @@ TEST(BatchInvariant, FirstRowKeepsItsBitsOverALongK) {
   }
 }
 
+// A single row of a column-major C may look like one of rows.
+TEST(BatchInvariant, FirstRowKeepsItsBitsInAColumnMajorC) {
+  constexpr std::int64_t kCols = 70;
+  constexpr std::int64_t kDepth = 1500;
+  constexpr std::int64_t kMostRows = 40;
+  std::mt19937_64 random(7);
+  const GuardedMatrix a(ElementType::f32, kMostRows, kDepth, Fill::normal, random);
+  const GuardedMatrix b(ElementType::f32, kDepth, kCols, Fill::normal, random);
+  PlanOptions options;
+  options.batch_invariant = true;
+  for (const bool is_packed : {false, true}) {
+    std::vector<float> first_row;
+    for (const std::int64_t m : {1, 2, 7, 40}) {
+      std::vector<float> c(static_cast<std::size_t>(m * kCols), 0.3F);
+      ConstMatrixView top = a.view();
+      top.rows = m;
+      Operands operands{top, b.view(), {c.data(), m, kCols, 1, m, ElementType::f32}};
+      const Plan plan = make_plan(describe({&operands, 1}, 0.7, 0.9, {}), host_machine(), options);
+      const PackedMatrix packed = pack_b(plan, operands.b);
+      if (is_packed) operands.packed_b = &packed;
+      run(plan, {&operands, 1});
+      std::vector<float> row;
+      for (std::int64_t n = 0; n < kCols; ++n) row.push_back(c[static_cast<std::size_t>(n * m)]);
+      if (first_row.empty()) first_row = row;
+      ASSERT_EQ(row, first_row) << "m = " << m << (is_packed ? ", packed" : "");
+    }
+  }
+}
+
 // Several products at a time, from threads that know nothing of one another.
 TEST(Concurrency, CallsFromManyThreads) {
   std::vector<std::thread> threads;

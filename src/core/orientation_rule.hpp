@@ -11,13 +11,11 @@
 namespace tessera {
 
 // Whether a product's sizes may decide which way round it is computed: always, unless its rows must
-// be alike beside however many others. Then it must have the same bits turned round: operands are
-// packed, and sums not scaled, or of another type than C, which does not collect them then.
+// be alike beside however many others. Then it must have the same bits turned round: sums are not
+// scaled, or of another type than C, which does not collect them then. (Operands are packed.)
 inline bool may_be_turned_for_size(const TileConfig& tile, const Problem& problem,
                                    bool may_collect_in_c) {
-  if (!tile.rows_alike) return true;
-  if (tile.a_in_place || tile.b_in_place) return false;
-  return !may_collect_in_c || (problem.alpha == 1 && problem.beta == 0);
+  return !tile.rows_alike || !may_collect_in_c || (problem.alpha == 1 && problem.beta == 0);
 }
 
 // A product by how C lies: its `cols` are next to each other in memory. `rows_lie_along_k` of the

@@ -158,14 +158,15 @@ struct BlockTask {
   // second and in the nearest, the best and the median of 11 turns: 128×128×32768 90.8, 92.6
   // and 85.2, 91.5; 192×192×16384 91.8, 92.4 and 87.7, 91.0. On an Emerald Rapids level, and 2 to 8
   // % longer while others were on the core.
-  bool fetches_near = false;
+  bool fetches_near : 1 = false;
   // Beside a B in place, register tiles of two lines begin where a pair of lines does in C: a
   // processor fetches lines by pairs, and C of a large allocation, behind its header, begins at the
   // second of one. Zen 4, one thread, 2026-11, the time otherwise over the time so: f64
   // 40×7168×2048 1.28, 40×4096×4096 1.31, 64×7168×2048 1.23, 128×7168×2048 1.11, 80×3072×768 1.13,
   // 40×4128×2048 1.13; f32, where B's rows begin so, too, 8 of 64×7168×2048 1.15, 8 of 64×4096×4096
-  // 1.16; up to 32 rows, and n up to 1000, level. Emerald Rapids level.
-  bool begins_at_pairs = false;
+  // 1.16; up to 32 rows, which are left alone, and n up to 1000, level; so are elements that are
+  // interleaved. Emerald Rapids level.
+  bool begins_at_pairs : 1 = false;
   // Sums that are final go past the caches, where there is code for it: they are written once, to a
   // C that no near cache holds.
   bool streams_sums = false;

@@ -37,6 +37,8 @@ struct Product {
   bool b_in_place = false;
   // B in place along k, and A too where it lies so; else A is copied so.
   bool is_dots = false;
+  // A single row of C whose columns lie a row's distance apart, as those of more rows do.
+  bool is_row_of_columns = false;
   const PackedMatrix* packed_b = nullptr;
 
   std::int64_t depth() const { return a.cols; }
@@ -70,7 +72,8 @@ struct Product {
   bool sums_in_c() const {
     const bool fits = static_cast<std::int32_t>(c.col_stride) == c.col_stride;
     const bool are_anywhere = is_dots && fits && epilogue == Epilogue{};
-    return c.type == code->accumulator && (c.col_stride == 1 || c.cols == 1 || are_anywhere);
+    return c.type == code->accumulator && !is_row_of_columns &&
+           (c.col_stride == 1 || c.cols == 1 || are_anywhere);
   }
 };
 
@@ -116,6 +119,10 @@ inline Product product_of(const Operands& operands, const TileConfig& tile, cons
     product.b = operands.b;
     product.c = operands.c;
   }
+  // Beside a packed B, which is not turned: more rows do not collect sums in such a C.
+  product.is_row_of_columns = tile.rows_alike && product.packed_b != nullptr &&
+                              product.c.rows == 1 && product.c.row_stride == 1 &&
+                              product.c.cols > 1;
   product.specs = operand_specs(turned_tile);
   const KernelCode& kernel = *product.code;
   const bool wants_b = turned_tile.b_in_place && product.packed_b == nullptr;

@@ -117,13 +117,13 @@ bool CpuVariants::converts_whole_rows() const {
 
 // But where further strips of rows come back to a panel's part of each row, of a line and less, far
 // more of those than the near caches hold, and of bytes where rows lie so far apart that they share
-// few places there. Zen 4, one thread, 2026-11, all of k or 2048 of it over 1024 bytes: bf16
+// few places there. Zen 4, one thread, 2026-11, all of k or 2048 of it over 512 of k: bf16
 // 17×4096×4096 1.41, 28× 1.43, 40× 1.28, 32×2048×2048 1.26, 24×7168×2048 1.01, 48 products 1.07;
 // f16 17×4096×4096 1.16, 24×3000×3000 1.05, 48 1.02; i8 28×2048×2048 1.18, 32×7168×2048 1.32,
 // 24×5120×1500 1.08, 36 1.10 and 1.12. Up to 16 rows level (f16 13 to 16×4096×4096 0.91 to 0.99),
 // i8 with n of 600, 1500 and 3000 0.99.
 bool CpuVariants::drives_out_deep_columns() const {
-  constexpr std::int64_t kDeepBytes = 2560;
+  constexpr std::int64_t kDeepBytes = 2560;  // 2048 and a quarter, which is one block rather
   constexpr std::int64_t kFarApart = 1024;
   const GemmShape& shape = product.shape;
   if (shape.m <= kSomeRows) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "schedule/partition.hpp"
 #include "tessera/error.hpp"
@@ -17,11 +18,22 @@ constexpr std::int64_t kSide = 4096;
 // most, however many rows there are.
 constexpr std::int64_t kLeastDepth = 4096;
 
+// A CPU's tile may be turned round with the product (plan/orientation.hpp), which m can decide:
+// what counts is how wide it is asked for.
+std::int64_t columns_of_tile(const PlanRequest& request, const TileCandidate& candidate) {
+  const std::optional<TileConfig>& asked = request.options.tile;
+  if (request.machine.kind != MachineKind::cpu) return candidate.tile.block_n;
+  return asked && asked->block_n > 0 ? asked->block_n
+                                     : invariant_cpu_tile(*candidate.kernel).block_n;
+}
+
 // As many pieces as let one row of tiles use all of the machine's workers. (A candidate's own
 // number of workers will not do: a small product gets fewer, and how small it is depends on m.)
-int splits_for(const GemmShape& shape, const Machine& machine, const TileConfig& tile) {
-  const std::int64_t workers = machine.workers / (tile.cluster_m * tile.cluster_n);
-  const std::int64_t columns = std::max<std::int64_t>(1, ceil_div(shape.n, tile.block_n));
+int splits_for(const GemmShape& shape, const PlanRequest& request, const TileCandidate& candidate) {
+  const TileConfig& tile = candidate.tile;
+  const std::int64_t workers = request.machine.workers / (tile.cluster_m * tile.cluster_n);
+  const std::int64_t columns =
+      std::max<std::int64_t>(1, ceil_div(shape.n, columns_of_tile(request, candidate)));
   return static_cast<int>(
       std::max<std::int64_t>(1, std::min<std::int64_t>(workers / columns, shape.k / kLeastDepth)));
 }
@@ -84,9 +96,9 @@ Schedule invariant_schedule(const PlanRequest& request, const TileCandidate& can
   if (request.options.splits) {
     schedule.splits = *request.options.splits;
   } else if (request.options.schedule != ScheduleKind::data_parallel && !request.runs.empty()) {
-    schedule.splits = splits_for(request.runs.front().shape, request.machine, candidate.tile);
+    schedule.splits = splits_for(request.runs.front().shape, request, candidate);
     for (const ShapeRun& run : request.runs) {
-      const int splits = splits_for(run.shape, request.machine, candidate.tile);
+      const int splits = splits_for(run.shape, request, candidate);
       if (splits == schedule.splits) continue;
       throw Error(ErrorCode::unsupported, "batch_invariant",
                   "find n and k in all groups that ask for equally many splits",

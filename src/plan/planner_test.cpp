@@ -396,6 +396,30 @@ TEST(Planner, BatchInvariantPlansDifferInNothingThatFixesBits) {
   }
 }
 
+// However operands lie: products of many rows may be turned round where those of few are not.
+TEST(Planner, BatchInvariantSplitsDoNotDependOnTheOrientation) {
+  PlanOptions options;
+  options.batch_invariant = true;
+  for (const char* name : {"zen4", "sapphire-rapids", "avx2-laptop"}) {
+    const Machine machine = machine_by_name(name);
+    for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+      for (int majors = 0; majors < 8; ++majors) {
+        Problem problem = dense_problem({1, 512, 32768}, gemm_types_for(type));
+        problem.types.c = ElementType::f32;
+        OperandLayout* const layouts[] = {&problem.a, &problem.b, &problem.c};
+        for (int i = 0; i < 3; ++i)
+          layouts[i]->major = majors >> i & 1 ? Major::column : Major::row;
+        const std::string one_row = bits_of(make_plan(problem, machine, options));
+        for (const std::int64_t m : {2, 4, 16, 64, 100, 300}) {
+          problem.groups = {{m, 512, 32768}};
+          EXPECT_EQ(bits_of(make_plan(problem, machine, options)), one_row)
+              << name << ", majors " << majors << ", m = " << m;
+        }
+      }
+    }
+  }
+}
+
 // What the caller's tile leaves open.
 TEST(Planner, BatchInvariantPlansFillACallersTileWithoutLookingAtM) {
   PlanOptions options;

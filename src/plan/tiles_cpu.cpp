@@ -196,7 +196,11 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
     tile.block_k = rows_alike ? invariant_cpu_tile(tiles.variants.kernel).block_k
                               : tiles.variants.packed_block_k(1);
   }
-  tile.rows_alike = tile.rows_alike || rows_alike;
+  tile.rows_alike = rows_alike;
+  if (rows_alike) {  // in place, how much of k comes at a time depends on the rows
+    tile.a_in_place = false;
+    tile.b_in_place = false;
+  }
   tiles.add(tile, workers);
 }
 
