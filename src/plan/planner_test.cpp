@@ -407,8 +407,9 @@ TEST(Planner, BatchInvariantSplitsDoNotDependOnTheOrientation) {
         Problem problem = dense_problem({1, 512, 32768}, gemm_types_for(type));
         problem.types.c = ElementType::f32;
         OperandLayout* const layouts[] = {&problem.a, &problem.b, &problem.c};
-        for (int i = 0; i < 3; ++i)
+        for (int i = 0; i < 3; ++i) {
           layouts[i]->major = majors >> i & 1 ? Major::column : Major::row;
+        }
         const std::string one_row = bits_of(make_plan(problem, machine, options));
         for (const std::int64_t m : {2, 4, 16, 64, 100, 300}) {
           problem.groups = {{m, 512, 32768}};
@@ -429,8 +430,9 @@ TEST(Planner, BatchInvariantPlansFillACallersTileWithoutLookingAtM) {
   const auto bits_with = [&](std::int64_t m) {
     return bits_of(make_plan(dense_problem({m, 700, 9000}), machine, options));
   };
-  for (const std::int64_t m : {2, 7, 64, 130, 300, 8192})
+  for (const std::int64_t m : {2, 7, 64, 130, 300, 8192}) {
     EXPECT_EQ(bits_with(m), bits_with(1)) << m;
+  }
 }
 
 }  // namespace
