@@ -28,17 +28,10 @@ struct StoredProduct {
   int element_bytes = 0;
   bool rows_lie_along_k = false;
   bool cols_lie_along_k = false;
-  bool may_be_turned_for_size = true;
 
   // Operands' elements are of one size.
   StoredProduct transposed() const {
-    return {cols,
-            rows,
-            depth,
-            element_bytes,
-            cols_lie_along_k,
-            rows_lie_along_k,
-            may_be_turned_for_size};
+    return {cols, rows, depth, element_bytes, cols_lie_along_k, rows_lie_along_k};
   }
 };
 
@@ -285,9 +278,10 @@ inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& t
 }
 
 // Whether a product, given as if C's rows were dense, is computed as Cᵀ = Bᵀ·Aᵀ. Its rows are A's.
+// `for_size`: may_be_turned_for_size().
 inline bool is_better_turned(const StoredProduct& by_rows, bool c_is_column_major,
-                             const RegisterTile& tile) {
-  if (!by_rows.may_be_turned_for_size) return c_is_column_major;
+                             const RegisterTile& tile, bool for_size) {
+  if (!for_size) return c_is_column_major;
   const StoredProduct stored = c_is_column_major ? by_rows.transposed() : by_rows;
   return c_is_column_major != vectors_run_down(stored, tile);
 }

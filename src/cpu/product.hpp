@@ -90,9 +90,10 @@ inline bool is_better_turned(const Operands& operands, const TileConfig& tile,
                               a.cols,
                               size_of(a.type),
                               a.col_stride == 1 || a.rows == 1,
-                              b.row_stride == 1 || b.cols == 1,
-                              may_be_turned_for_size(tile, problem, c.type == code.accumulator)};
-  return tessera::is_better_turned(by_rows, by_columns, {code.mr, code.nr});
+                              b.row_stride == 1 || b.cols == 1};
+  return tessera::is_better_turned(
+      by_rows, by_columns, {code.mr, code.nr},
+      may_be_turned_for_size(tile, problem, c.type == code.accumulator));
 }
 
 // `problem`: of what is done with the sums; sizes and types are the operands'.

@@ -26,15 +26,15 @@ inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
 
 // The backend decides the same for each product from its strides (cpu/product.hpp).
 inline bool is_turned(const Problem& problem, const GemmShape& shape, const TileConfig& tile) {
-  const StoredProduct by_rows{
-      shape.m,
-      shape.n,
-      shape.k,
-      size_of(problem.types.a),
-      a_lies_along_k(problem, shape),
-      b_lies_along_k(problem, shape),
-      may_be_turned_for_size(tile, problem, problem.types.c == accumulator_of(problem.types))};
-  return is_better_turned(by_rows, problem.c.major == Major::column, register_tile(tile));
+  const StoredProduct by_rows{shape.m,
+                              shape.n,
+                              shape.k,
+                              size_of(problem.types.a),
+                              a_lies_along_k(problem, shape),
+                              b_lies_along_k(problem, shape)};
+  return is_better_turned(
+      by_rows, problem.c.major == Major::column, register_tile(tile),
+      may_be_turned_for_size(tile, problem, problem.types.c == accumulator_of(problem.types)));
 }
 
 // The same tile as seen from the other side; mr and nr stay the kernel's.
