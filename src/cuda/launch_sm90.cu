@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/plain_product.hpp"
+#include "core/sm90_tiles.hpp"
 #include "core/turned_axis.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"

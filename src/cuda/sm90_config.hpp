@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "core/sm90_tiles.hpp"
+#include "core/sm90_blocks.hpp"
 #include "tessera/element_type.hpp"
-#include "tessera/tile_config.hpp"
 
 namespace tessera::cuda {
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/sm90_tiles.hpp"
 #include "cuda/check.hpp"
 #include "tessera/error.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "core/catalogue.hpp"
 #include "core/plain_product.hpp"
+#include "core/sm90_tiles.hpp"
 #include "schedule/fixup_meeting.hpp"
 #include "schedule/unit_items.hpp"
 

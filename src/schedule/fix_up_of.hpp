@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/sm90_tiles.hpp"
+#include "core/sm90_blocks.hpp"
 #include "schedule/iteration_space.hpp"
 #include "schedule/partition.hpp"
 #include "tessera/plan.hpp"
