@@ -1,6 +1,7 @@
 // The planner on CPUs: which workers a product is worth, what is read in place, which kernel fits.
 #include <gtest/gtest.h>
 
+#include <string_view>
 #include <utility>
 
 #include "core/catalogue.hpp"
@@ -257,6 +258,19 @@ TEST(Planner, WorkersDealRowsWhereColumnsAreTooFew) {
         passing_of(plan.tile, find_kernel(plan.kernel), problem, problem.groups.front(), machine),
         Passing::none);
   }
+}
+
+// Sixteen parts of ten strips of rows are ten, not eight of which five have something.
+TEST(Planner, StripsAreTilesWhereThereAreFewerThanWorkers) {
+  PlanOptions options;
+  options.workers = 16;
+  const auto plan_of = [&](std::string_view machine, ElementType type, const GemmShape& shape) {
+    return make_plan(dense_problem(shape, gemm_types_for(type)), machine_by_name(machine), options);
+  };
+  const Plan rows = plan_of("sapphire-rapids", ElementType::i8, {310, 439, 98});
+  EXPECT_EQ(rows.tile.block_m, 32);
+  EXPECT_EQ(rows.decomposition.tiles, 10);
+  EXPECT_EQ(plan_of("zen4", ElementType::f32, {100, 70, 400}).decomposition.tiles, 9);
 }
 
 TEST(Planner, OneRowIsSharedByAllCores) {

@@ -123,12 +123,14 @@ void add_equal_shares(Enumeration& tiles, int workers) {
     if (across_k > 1 && shape.k < across_k * (kLeastSplitBytes / size_of(kernel.a))) break;
     const int in_plane = workers / across_k;
     for (const int across_m : cuts_of_plane(shape, in_plane, may_pass, are_dear)) {
-      const int across_n = in_plane / across_m;
-      if (across_m > strips(shape.m, kernel.tile.mr)) continue;
-      if (across_n > strips(shape.n, kernel.tile.nr)) continue;
+      // Where there are fewer strips than parts each is one, if most workers have some so.
+      const auto parts_m = std::min<std::int64_t>(across_m, strips(shape.m, kernel.tile.mr));
+      const auto parts_n =
+          std::min<std::int64_t>(in_plane / across_m, strips(shape.n, kernel.tile.nr));
+      if (2 * parts_m * parts_n <= in_plane) continue;
       TileConfig tile = kernel.tile;
-      tile.block_m = choose_block(shape.m, across_m, tile.mr);
-      tile.block_n = choose_block(shape.n, across_n, tile.nr, tiles.variants.widest_block());
+      tile.block_m = choose_block(shape.m, parts_m, tile.mr);
+      tile.block_n = choose_block(shape.n, parts_n, tile.nr, tiles.variants.widest_block());
       tile.block_k = tiles.variants.packed_block_k(across_k);
       tiles.add_variants(tile, workers, across_k);
     }
