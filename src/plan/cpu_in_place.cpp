@@ -377,7 +377,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   // All of k where that is a quarter more at most: 124×16×274 in f32 takes 6.3 µs in one block,
   // and 7.5 in two (Zen 5, 2026-11).
   const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
-  if (goes_over_k_once()) tile.block_k = streamed_block_k(splits);
+  tile.block_k = streamed_block_k(splits);
   const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
   // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
   const bool is_one_piece =

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/catalogue.hpp"
+#include "plan/orientation.hpp"
 #include "tessera/machine.hpp"
 #include "tessera/problem.hpp"
 
@@ -13,6 +14,10 @@ namespace tessera {
 // kernel faces it, and `workers` how many may share it.
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
                                  const Machine& machine, int workers);
+
+// The same of an operand that is packed, which may lie along k.
+std::int64_t packed_bytes_per_row(const KernelEntry& kernel, const FacedProduct& product,
+                                  const Machine& machine, int workers);
 
 // Of a tile of a kernel with tile registers.
 std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,

@@ -163,6 +163,36 @@ TEST(Planner, PanelsOfF32AreDeepWhereAllComesFromMemory) {
 }
 
 // Of a product with few columns, or rows that are columns to the kernel, each row is read once.
+// As deep as leaves all rows in a piece of A, a quarter of L2; 8-bit integers also in rows.
+TEST(Planner, ColumnsAlongKArePackedDeep) {
+  PlanOptions options;
+  options.workers = 1;
+  const auto depth_of = [&](const Machine& machine, ElementType type, std::int64_t rows,
+                            Major b_major) {
+    Problem problem = dense_problem({rows, 2048, 2048}, gemm_types_for(type));
+    problem.b.major = b_major;
+    const Plan plan = make_plan(problem, machine, options);
+    EXPECT_FALSE(plan.tile.b_in_place) << name_of(type) << " " << rows;
+    return plan.tile.block_k;
+  };
+  for (const std::string_view name : {"zen4", "sapphire-rapids-avx512"}) {
+    const Machine machine = machine_by_name(name);
+    for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+      for (const std::int64_t rows : {48, 96, 180}) {
+        const std::int64_t depth = depth_of(machine, type, rows, Major::column);
+        EXPECT_LE(4 * rows * depth * size_of(type), machine.scratchpad_bytes) << name << rows;
+        EXPECT_GE(4 * rows * depth * size_of(type),
+                  std::min<std::int64_t>(machine.scratchpad_bytes / 2, rows * 4 * 3000))
+            << name << rows;
+      }
+    }
+  }
+  const Machine zen4 = machine_by_name("zen4");
+  EXPECT_EQ(depth_of(zen4, ElementType::i8, 48, Major::column), 2048);
+  EXPECT_EQ(depth_of(zen4, ElementType::i8, 64, Major::row), 1024);
+  EXPECT_EQ(depth_of(machine_by_name("zen5"), ElementType::i8, 64, Major::row), 512);
+}
+
 TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
   const Machine machine = machine_by_name("sapphire-rapids");
   PlanOptions alone;
