@@ -298,6 +298,36 @@ TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
   }
 }
 
+// The same where columns lie so far apart that their lines drive each other out, and begin anywhere
+// in a line: whole lines of them are transposed then.
+TEST_P(Kernels, PacksColumnsThatCollideAsAnyOthers) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  const std::int64_t size = size_of(kernel().b);
+  const std::int64_t most_cols = 2 * code.nr + 1;
+  const std::int64_t stride = 2048 / size;
+  const std::int64_t line = 64 / size;
+  const std::vector<unsigned char> memory = random_bytes((most_cols * stride + line) * size, 18);
+  std::vector<unsigned char> apart(3 * memory.size());
+  for (std::int64_t i = 0; i < most_cols * stride + line; ++i) {
+    std::copy_n(memory.data() + i * size, size, apart.data() + 3 * i * size);
+  }
+  for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{1}, line / 4, line - 1}) {
+    for (const std::int64_t cols : {std::int64_t{3}, std::int64_t{code.nr}, most_cols}) {
+      for (const std::int64_t depth :
+           {line - 1, line, line + 3, 2 * line - 1, 4 * line, 5 * line + 2}) {
+        const std::int64_t panels = (cols + code.nr - 1) / code.nr;
+        const auto bytes = static_cast<std::size_t>(panels * code.panel_bytes_b(depth));
+        std::vector<unsigned char> along_k(bytes, 0x55);
+        std::vector<unsigned char> one_by_one(bytes, 0xaa);
+        code.pack_b({memory.data() + begin * size, cols, depth, stride, 1}, along_k.data());
+        code.pack_b({apart.data() + 3 * begin * size, cols, depth, 3 * stride, 3},
+                    one_by_one.data());
+        ASSERT_EQ(along_k, one_by_one) << cols << " columns from " << begin << ", k = " << depth;
+      }
+    }
+  }
+}
+
 // A large C with a short k, along whose rows wide tiles go: rows and columns that no tile ends at,
 // A and C otherwise laid, an epilogue, nothing to multiply. The bits are those of packed panels.
 TEST_P(Kernels, AlongRowsOfALargeC) {

@@ -296,37 +296,81 @@ struct Packer {
                                      Word* to) {
     constexpr int kRows = Transpose::template kTallRows<Word>;
     constexpr int kChunk = Transpose::template kTallChunk<Word>;
-    static constexpr Source kZeros[kChunk * kGroup] = {};
+    static constexpr Source kZeros[(kLine > kChunk ? kLine : kChunk) * kGroup] = {};
     const std::int64_t groups = source.depth / kGroup;
     const std::int64_t stride = source.along_stride;
     if (groups < kChunk) return 0;
+    const bool by_lines = groups >= kLine && collide(stride);
+    const auto transpose_rows = [&](const auto& at, Word* out) __attribute__((always_inline)) {
+      tall_chunks(at, by_lines ? tall_lines(at, groups, out) : 0, groups, out);
+    };
     for (int first = 0; first < Width; first += kRows) {
       const Source* rows = from + first * stride;
       const int count = width - first;
       if (count >= kRows) {
-        tall_chunks([&](int r, std::int64_t k) { return rows + r * stride + k; }, groups,
-                    to + first);
+        transpose_rows([&](int r, std::int64_t k) { return rows + r * stride + k; }, to + first);
       } else {
-        tall_chunks(
+        transpose_rows(
             [&](int r, std::int64_t k) { return r < count ? rows + r * stride + k : kZeros; },
-            groups, to + first);
+            to + first);
       }
     }
     return groups;
   }
 
-  // `at(r, k)` is where row r's element k lies.
-  template <class At>
-  static void tall_chunks(const At& at, std::int64_t groups, Word* to) {
-    constexpr std::int64_t kChunk = Transpose::template kTallChunk<Word>;
-    for (std::int64_t group = 0;;) {
-      Transpose::tall_to_columns(
-          [&](int r) __attribute__((always_inline)) { return at(r, group * kGroup); },
-          to + group * Width, Width, Units::kFlip);
-      if (group + kChunk >= groups) return;
-      // The last units again where no whole chunk is left.
-      group = group + 2 * kChunk <= groups ? group + kChunk : groups - kChunk;
+  // Units of a line, where the instruction set has code for one of each row at a time.
+  static constexpr std::int64_t kLine = [] {
+    if constexpr (requires { Transpose::template kTallLine<Word>; }) {
+      return Transpose::template kTallLine<Word>;
+    } else {
+      return 0;
     }
+  }();
+
+  // Whether lines of so many rows drive each other out of the nearest cache.
+  static bool collide(std::int64_t stride) {
+    constexpr std::int64_t kApart = 2048;
+    return kLine > 0 && stride * static_cast<std::int64_t>(sizeof(Source)) % kApart == 0;
+  }
+
+  // From `group` on. `at(r, k)` is where row r's element k lies.
+  template <class At>
+  static void tall_chunks(const At& at, std::int64_t group, std::int64_t groups, Word* to) {
+    constexpr std::int64_t kChunk = Transpose::template kTallChunk<Word>;
+    for (; group < groups; group += kChunk) {
+      // The last units again where no whole chunk is left.
+      if (group + kChunk > groups) group = groups - kChunk;
+      tall_chunk(at, group, to);
+    }
+  }
+
+  template <class At>
+  [[gnu::always_inline]] static void tall_chunk(const At& at, std::int64_t group, Word* to) {
+    Transpose::tall_to_columns(
+        [&](int r) __attribute__((always_inline)) { return at(r, group * kGroup); },
+        to + group * Width, Width, Units::kFlip);
+  }
+
+  // The first row's whole lines, and the units before them. Returns the number of groups done. Not
+  // inline: its many registers would be saved for a short k as well.
+  template <class At>
+  [[gnu::noinline]] static std::int64_t tall_lines(const At& at, std::int64_t groups, Word* to) {
+    std::int64_t group = 0;
+    if constexpr (kLine > 0) {
+      constexpr std::int64_t kChunk = Transpose::template kTallChunk<Word>;
+      constexpr std::int64_t kBytes = kLine * static_cast<std::int64_t>(sizeof(Word));
+      const auto in_line = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at(0, 0)) %
+                                                     static_cast<std::uintptr_t>(kBytes));
+      const std::int64_t before =
+          in_line > 0 ? (kBytes - in_line) / (kChunk * static_cast<std::int64_t>(sizeof(Word))) : 0;
+      for (; group < before * kChunk; group += kChunk) tall_chunk(at, group, to);
+      for (; group + kLine <= groups; group += kLine) {
+        Transpose::lines_to_columns(
+            [&](int r) __attribute__((always_inline)) { return at(r, group * kGroup); },
+            to + group * Width, Width, Units::kFlip);
+      }
+    }
+    return group;
   }
 
   // Chunks of a few rows that are transposed before the next rows', which are fetched meanwhile:
