@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -306,10 +307,15 @@ TEST_P(Kernels, PacksColumnsThatCollideAsAnyOthers) {
   const std::int64_t most_cols = 2 * code.nr + 1;
   const std::int64_t stride = 2048 / size;
   const std::int64_t line = 64 / size;
-  const std::vector<unsigned char> memory = random_bytes((most_cols * stride + line) * size, 18);
-  std::vector<unsigned char> apart(3 * memory.size());
-  for (std::int64_t i = 0; i < most_cols * stride + line; ++i) {
-    std::copy_n(memory.data() + i * size, size, apart.data() + 3 * i * size);
+  const std::int64_t elements = most_cols * stride + line;
+  std::vector<unsigned char> memory = random_bytes(elements * size + 64, 18);
+  void* first_line = memory.data();
+  std::size_t space = memory.size();
+  std::align(64, static_cast<std::size_t>(elements * size), first_line, space);
+  const auto* const from = static_cast<const unsigned char*>(first_line);
+  std::vector<unsigned char> apart(static_cast<std::size_t>(3 * elements * size));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    std::copy_n(from + i * size, size, apart.data() + 3 * i * size);
   }
   for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{1}, line / 4, line - 1}) {
     for (const std::int64_t cols : {std::int64_t{3}, std::int64_t{code.nr}, most_cols}) {
@@ -319,7 +325,7 @@ TEST_P(Kernels, PacksColumnsThatCollideAsAnyOthers) {
         const auto bytes = static_cast<std::size_t>(panels * code.panel_bytes_b(depth));
         std::vector<unsigned char> along_k(bytes, 0x55);
         std::vector<unsigned char> one_by_one(bytes, 0xaa);
-        code.pack_b({memory.data() + begin * size, cols, depth, stride, 1}, along_k.data());
+        code.pack_b({from + begin * size, cols, depth, stride, 1}, along_k.data());
         code.pack_b({apart.data() + 3 * begin * size, cols, depth, 3 * stride, 3},
                     one_by_one.data());
         ASSERT_EQ(along_k, one_by_one) << cols << " columns from " << begin << ", k = " << depth;
