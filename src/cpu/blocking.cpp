@@ -4,6 +4,7 @@
 
 #include "core/in_place_rule.hpp"
 #include "core/passing_rule.hpp"
+#include "core/piece_of_a.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "cpu/cache_line.hpp"
 #include "cpu/copied_rows.hpp"
@@ -15,9 +16,6 @@
 namespace tessera::cpu {
 namespace {
 
-// A piece of A takes a quarter of the second-level cache (beside a packed B; with half of it f64
-// 2048³ makes 55.4 GFLOP/s instead of 55.7 on Zen 4, and other types the same); the rest is for the
-// panels of B in use, the next ones on their way, and C.
 constexpr std::int64_t kDefaultL2 = 1 << 20;
 
 // Packed panels of B that take so many times the second-level cache are fetched again for every
@@ -388,7 +386,8 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   const std::int64_t l2 = second_level_cache(launch.plan);
   blocking.passes = packs_in_passing(launch.plan, product);
   const bool is_alone = product.b_in_place && !blocking.passes;
-  const std::int64_t fitting = l2 / (is_alone ? 2 : 4) / (depth * code.packed_size_a);
+  const std::int64_t piece = is_alone ? l2 / 2 : piece_of_a_bytes(l2);
+  const std::int64_t fitting = piece / (depth * code.packed_size_a);
   const std::int64_t together =
       std::min<std::int64_t>(code.rows_together, l2 / 2 / (depth * code.packed_size_a));
   std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : std::max(fitting, together);

@@ -72,8 +72,7 @@ int CpuVariants::most_workers() const {
 
 int CpuVariants::packed_block_k(std::int64_t splits) const {
   if (!reads_rows_of_a_once() && !goes_over_k_once()) {
-    return choose_block_k(product.shape.k, kernel, splits,
-                          packed_bytes_per_row(kernel, product, request.machine, most_workers()));
+    return choose_packed_block_k(kernel, product, request.machine, most_workers(), splits);
   }
   const std::int64_t k = std::max<std::int64_t>(1, product.shape.k);
   return choose_block_k(k, kernel, splits, k * kernel.packed_size);

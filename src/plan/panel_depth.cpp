@@ -4,6 +4,7 @@
 
 #include "core/in_place_rule.hpp"
 #include "core/passing_rule.hpp"
+#include "core/piece_of_a.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/half_vectors.hpp"
@@ -61,17 +62,16 @@ constexpr std::int64_t kFewStrips = 16;
 constexpr std::int64_t kSomeStripsOfNarrow = 48;
 
 // Columns of B that lie along k are transposed as they are packed, a line of each at a time, and
-// the farther each is followed the better, as long as a piece of A, with all rows, takes its
-// quarter of L2 at most (cpu/blocking.cpp): for every further one B is packed again. One thread,
-// 2026-11, the time with 1280 bytes of k, or of i8 640, over the time with as much as that leaves,
-// Zen 4 and Emerald Rapids: f32 17×3000×3000 1.31, 1.17, 24×2048×2048 1.14, 1.05, 48× 1.06, 1.10,
-// 64×3000×3000 1.09, 1.06, 96×2048×2048 1.06, 1.02, 180× 1.02, 1.04; f64 1.1, 1.11, 1.24, 1.14,
-// 1.11, 1.10, 1.09, 1.08, 1.13, 1.11, 0.96, 1.06; Zen 4 bf16 48×2048×2048 1.04,
-// 64×3000×3000 1.05, 96×2048×2048 1.10, 180× 1.05; i8 17×3000×3000 1.11, 24×4096×4096 1.13,
-// 48×2048×2048 1.13, 96× 1.08, 192× 1.17; with more f32 96×2048×2048 0.92, 0.79, f64 64×3000×3000
-// 0.89, 0.80, i8 64×2048×7168 0.90.
-constexpr std::int64_t kPiecesOfAInL2 = 4;
-constexpr std::int64_t kDeepestBytes = 4096;
+// the farther each is followed the better, as long as all rows are one piece of A
+// (core/piece_of_a.hpp): for a second one B's packed block is kept, and comes from beyond L2. One
+// thread, 2026-11, the time with 1280 bytes of k, or of i8 640, over the time with as much as that
+// leaves, Zen 4 and Emerald Rapids: f32 17×3000×3000 1.31, 1.17, 24×2048×2048 1.14, 1.05,
+// 48× 1.06, 1.10, 64×3000×3000 1.09, 1.06, 96×2048×2048 1.06, 1.02, 180× 1.02, 1.04;
+// f64 1.1, 1.11, 1.24, 1.14, 1.11, 1.10, 1.09, 1.08, 1.13, 1.11, 0.96, 1.06; Zen 4 bf16
+// 48×2048×2048 1.04, 64×3000×3000 1.05, 96×2048×2048 1.10, 180× 1.05; i8 17×3000×3000 1.11,
+// 24×4096×4096 1.13, 48×2048×2048 1.13, 96× 1.08, 192× 1.17; with more f32 96×2048×2048 0.92, 0.79,
+// f64 64×3000×3000 0.89, 0.80, i8 64×2048×7168 0.90.
+constexpr std::int64_t kDeepestBytes = 4096;  // and a quarter more
 // Rows of B in bytes, of which 512 of k are a panel of half the bytes that others have, likewise
 // beside several strips. Zen 4, one thread, 2026-11, the time with 512 or 640 over the time with
 // twice that: 40×7168×2048 1.12, 48× 1.17, 64× 1.15, 64×2048×2048 1.04, 96× 1.04, 128× 1.01,
@@ -81,6 +81,18 @@ constexpr std::int64_t kStripsOfDeepBytes = 4;
 // What choose_block_k takes rather than one block more.
 constexpr std::int64_t bytes_at_most(std::int64_t bytes) {
   return bytes + bytes / 4;
+}
+
+// Of which k's blocks are multiples where there are several.
+int depth_multiple(const KernelEntry& kernel) {
+  return 64 / size_of(kernel.a);
+}
+
+int equal_blocks(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
+                 std::int64_t most) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
+  return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)),
+                     blocks > 1 ? depth_multiple(kernel) : 4);
 }
 
 double bytes_of_c(const GemmShape& facing) {
@@ -143,20 +155,24 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
   return is_far && are_some ? most / 2 : most;
 }
 
-std::int64_t packed_bytes_per_row(const KernelEntry& kernel, const FacedProduct& product,
-                                  const Machine& machine, int workers) {
-  const std::int64_t streamed = panel_bytes_per_row(kernel, product.shape, machine, workers);
+int choose_packed_block_k(const KernelEntry& kernel, const FacedProduct& product,
+                          const Machine& machine, int workers, std::int64_t splits) {
+  const GemmShape& shape = product.shape;
+  const std::int64_t streamed = panel_bytes_per_row(kernel, shape, machine, workers);
   const int mr = kernel.tile.mr;
-  const std::int64_t strips = std::max<std::int64_t>(1, pieces(product.shape.m, mr));
-  if (has_tile_registers(kernel) || is_narrow_tile(mr) || strips > kFewStrips) return streamed;
-  if (product.b_lies_along_k) {
-    const std::int64_t one_piece = machine.scratchpad_bytes / kPiecesOfAInL2 / (strips * mr);
-    // choose_block_k takes a quarter more.
-    return std::clamp(one_piece / 5 * 4, streamed, std::max(streamed, kDeepestBytes));
+  const std::int64_t strips = std::max<std::int64_t>(1, pieces(shape.m, mr));
+  const bool are_few = !has_tile_registers(kernel) && !is_narrow_tile(mr) && strips <= kFewStrips;
+  if (are_few && product.b_lies_along_k) {
+    const std::int64_t fitting = piece_of_a_bytes(machine.scratchpad_bytes) / (strips * mr);
+    const std::int64_t most = std::min(fitting, bytes_at_most(kDeepestBytes)) / kernel.packed_size;
+    const std::int64_t whole = most / depth_multiple(kernel) * depth_multiple(kernel);
+    if (whole * kernel.packed_size > bytes_at_most(streamed)) {
+      return equal_blocks(shape.k, kernel, splits, whole);
+    }
   }
-  const bool are_deep_bytes =
-      size_of(kernel.b) == 1 && strips >= kStripsOfDeepBytes && multiplies_in_halves(machine, mr);
-  return are_deep_bytes ? 2 * streamed : streamed;
+  const bool are_deep_bytes = are_few && !product.b_lies_along_k && kernel.packed_size == 1 &&
+                              strips >= kStripsOfDeepBytes && multiplies_in_halves(machine, mr);
+  return choose_block_k(shape.k, kernel, splits, are_deep_bytes ? 2 * streamed : streamed);
 }
 
 std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,
@@ -174,10 +190,7 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
 
 int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
                    std::int64_t bytes) {
-  const std::int64_t most = bytes_at_most(bytes) / kernel.packed_size;
-  const std::int64_t blocks = std::max<std::int64_t>(1, pieces(k, most * splits)) * splits;
-  const int multiple = blocks > 1 ? 64 / size_of(kernel.a) : 4;
-  return round_up_to(std::max<std::int64_t>(1, pieces(k, blocks)), multiple);
+  return equal_blocks(k, kernel, splits, bytes_at_most(bytes) / kernel.packed_size);
 }
 
 }  // namespace tessera

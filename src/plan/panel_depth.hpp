@@ -15,9 +15,9 @@ namespace tessera {
 std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& facing,
                                  const Machine& machine, int workers);
 
-// The same of an operand that is packed, which may lie along k.
-std::int64_t packed_bytes_per_row(const KernelEntry& kernel, const FacedProduct& product,
-                                  const Machine& machine, int workers);
+// The depth of panels where both operands are packed, of which B may lie along k.
+int choose_packed_block_k(const KernelEntry& kernel, const FacedProduct& product,
+                          const Machine& machine, int workers, std::int64_t splits);
 
 // Of a tile of a kernel with tile registers.
 std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,

@@ -1,6 +1,7 @@
 // The planner on CPUs: which workers a product is worth, what is read in place, which kernel fits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -162,14 +163,13 @@ TEST(Planner, PanelsOfF32AreDeepWhereAllComesFromMemory) {
   EXPECT_EQ(depth_of("zen5", 1, {4096, 4096, 4096}), 1024);
 }
 
-// Of a product with few columns, or rows that are columns to the kernel, each row is read once.
 // As deep as leaves all rows in a piece of A, a quarter of L2; 8-bit integers also in rows.
 TEST(Planner, ColumnsAlongKArePackedDeep) {
   PlanOptions options;
   options.workers = 1;
   const auto depth_of = [&](const Machine& machine, ElementType type, std::int64_t rows,
-                            Major b_major) {
-    Problem problem = dense_problem({rows, 2048, 2048}, gemm_types_for(type));
+                            Major b_major, std::int64_t k = 2048) {
+    Problem problem = dense_problem({rows, 2048, k}, gemm_types_for(type));
     problem.b.major = b_major;
     const Plan plan = make_plan(problem, machine, options);
     EXPECT_FALSE(plan.tile.b_in_place) << name_of(type) << " " << rows;
@@ -189,10 +189,14 @@ TEST(Planner, ColumnsAlongKArePackedDeep) {
   }
   const Machine zen4 = machine_by_name("zen4");
   EXPECT_EQ(depth_of(zen4, ElementType::i8, 48, Major::column), 2048);
+  // Nor does rounding up leave rows to a second piece.
+  EXPECT_LE(72 * depth_of(zen4, ElementType::f32, 64, Major::column, 3600) * 4,
+            zen4.scratchpad_bytes / 4);
   EXPECT_EQ(depth_of(zen4, ElementType::i8, 64, Major::row), 1024);
   EXPECT_EQ(depth_of(machine_by_name("zen5"), ElementType::i8, 64, Major::row), 512);
 }
 
+// Of a product with few columns, or rows that are columns to the kernel, each row is read once.
 TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
   const Machine machine = machine_by_name("sapphire-rapids");
   PlanOptions alone;

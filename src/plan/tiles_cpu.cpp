@@ -195,8 +195,9 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
   if (tile.block_m == 0) tile.block_m = choose_block(shape.m, 1, tile.mr);
   if (tile.block_n == 0) tile.block_n = choose_block(shape.n, 1, tile.nr);
   if (tile.block_k == 0) {
-    tile.block_k = rows_alike ? invariant_cpu_tile(tiles.variants.kernel).block_k
-                              : tiles.variants.packed_block_k(1);
+    tile.block_k = rows_alike        ? invariant_cpu_tile(tiles.variants.kernel).block_k
+                   : tile.b_in_place ? tiles.variants.streamed_block_k(1)
+                                     : tiles.variants.packed_block_k(1);
   }
   tile.rows_alike = rows_alike;
   if (rows_alike) {  // in place, how much of k comes at a time depends on the rows
