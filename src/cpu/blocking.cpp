@@ -64,7 +64,7 @@ std::int64_t bytes_of_share(const Plan& plan, const Product& product) {
   const std::int64_t cols = product.block_cols();
   const std::int64_t tiles = (product.c.cols + cols - 1) / cols;
   const bool are_dealt = plan.schedule.kind == ScheduleKind::data_parallel &&
-                         tiles == plan.schedule.workers && product.c.rows <= product.block_rows();
+                         tiles <= plan.schedule.workers && product.c.rows <= product.block_rows();
   return product.depth() * (are_dealt ? cols : product.c.cols) * size_of(product.b.type);
 }
 

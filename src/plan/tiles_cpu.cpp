@@ -46,9 +46,9 @@ struct Enumeration {
     choices.accepted.push_back({&variants.kernel, as_posed, workers});
   }
 
-  // As they may be read, and packed.
-  void add_variants(const TileConfig& packed, int workers, int splits) {
-    for (const TileConfig& tile : variants.of(packed, workers, splits)) add(tile, workers);
+  // As they may be read, and packed, by so many of the workers.
+  void add_variants(const TileConfig& packed, int workers, int busy, int splits) {
+    for (const TileConfig& tile : variants.of(packed, busy, splits)) add(tile, workers);
   }
 };
 
@@ -132,7 +132,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       tile.block_m = choose_block(shape.m, parts_m, tile.mr);
       tile.block_n = choose_block(shape.n, parts_n, tile.nr, tiles.variants.widest_block());
       tile.block_k = tiles.variants.packed_block_k(across_k);
-      tiles.add_variants(tile, workers, across_k);
+      tiles.add_variants(tile, workers, static_cast<int>(parts_m * parts_n) * across_k, across_k);
     }
   }
 }
@@ -158,7 +158,7 @@ void add_middling(Enumeration& tiles, int workers) {
     tile.block_m = choose_block(shape.m, 1, tile.mr, block.m);
     tile.block_n = choose_block(shape.n, 1, tile.nr, std::min(block.n, widest));
     tile.block_k = tiles.variants.packed_block_k(1);
-    tiles.add_variants(tile, workers, 1);
+    tiles.add_variants(tile, workers, workers, 1);
   }
 }
 
