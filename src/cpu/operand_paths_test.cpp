@@ -273,6 +273,16 @@ TEST_P(Kernels, FarRowsOfBComeAFewAtATime) {
   EXPECT_EQ(depth(64 << 10), 24);
 }
 
+// B's columns, packed over bytes that are all `poison`.
+std::vector<unsigned char> panels_of(const cpu::KernelCode& code, const cpu::PackSource& columns,
+                                     unsigned char poison) {
+  const std::int64_t panels = (columns.along + code.nr - 1) / code.nr;
+  const auto bytes = static_cast<std::size_t>(panels * code.panel_bytes_b(columns.depth));
+  std::vector<unsigned char> packed(bytes, poison);
+  code.pack_b(columns, packed.data());
+  return packed;
+}
+
 // B's columns along k, as many as vectors take, fewer and more, of any depth: the panels are those
 // of the same elements that lie apart, which are packed one by one.
 TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
@@ -288,13 +298,9 @@ TEST_P(Kernels, PacksColumnsAlongKAsAnyOthers) {
   }
   for (std::int64_t cols = 1; cols <= most_cols; ++cols) {
     for (std::int64_t depth = 1; depth <= kMostDepth; depth += depth < 20 ? 1 : 17) {
-      const std::int64_t panels = (cols + code.nr - 1) / code.nr;
-      const auto bytes = static_cast<std::size_t>(panels * code.panel_bytes_b(depth));
-      std::vector<unsigned char> along_k(bytes, 0x55);
-      std::vector<unsigned char> one_by_one(bytes, 0xaa);
-      code.pack_b({dense.data(), cols, depth, stride, 1}, along_k.data());
-      code.pack_b({apart.data(), cols, depth, 3 * stride, 3}, one_by_one.data());
-      ASSERT_EQ(along_k, one_by_one) << cols << " columns, k = " << depth;
+      ASSERT_EQ(panels_of(code, {dense.data(), cols, depth, stride, 1}, 0x55),
+                panels_of(code, {apart.data(), cols, depth, 3 * stride, 3}, 0xaa))
+          << cols << " columns, k = " << depth;
     }
   }
 }
@@ -321,14 +327,10 @@ TEST_P(Kernels, PacksColumnsThatCollideAsAnyOthers) {
     for (const std::int64_t cols : {std::int64_t{3}, std::int64_t{code.nr}, most_cols}) {
       for (const std::int64_t depth :
            {line - 1, line, line + 3, 2 * line - 1, 4 * line, 5 * line + 2}) {
-        const std::int64_t panels = (cols + code.nr - 1) / code.nr;
-        const auto bytes = static_cast<std::size_t>(panels * code.panel_bytes_b(depth));
-        std::vector<unsigned char> along_k(bytes, 0x55);
-        std::vector<unsigned char> one_by_one(bytes, 0xaa);
-        code.pack_b({from + begin * size, cols, depth, stride, 1}, along_k.data());
-        code.pack_b({apart.data() + 3 * begin * size, cols, depth, 3 * stride, 3},
-                    one_by_one.data());
-        ASSERT_EQ(along_k, one_by_one) << cols << " columns from " << begin << ", k = " << depth;
+        ASSERT_EQ(
+            panels_of(code, {from + begin * size, cols, depth, stride, 1}, 0x55),
+            panels_of(code, {apart.data() + 3 * begin * size, cols, depth, 3 * stride, 3}, 0xaa))
+            << cols << " columns from " << begin << ", k = " << depth;
       }
     }
   }

@@ -112,19 +112,14 @@ struct TransposeRows {
   static void rows_to_columns(const std::uint32_t* rows, std::int64_t row_bytes, std::uint32_t* to,
                               std::int64_t stride, std::uint32_t flip) {
     const __m512i mask = _mm512_set1_epi32(static_cast<int>(flip));
-    const __m512i r0 = _mm512_xor_si512(row(rows, 0), mask);
-    const __m512i r1 = _mm512_xor_si512(row(rows, row_bytes), mask);
-    const __m512i r2 = _mm512_xor_si512(row(rows, 2 * row_bytes), mask);
-    const __m512i r3 = _mm512_xor_si512(row(rows, 3 * row_bytes), mask);
-    const __m512i low01 = _mm512_unpacklo_epi32(r0, r1);
-    const __m512i high01 = _mm512_unpackhi_epi32(r0, r1);
-    const __m512i low23 = _mm512_unpacklo_epi32(r2, r3);
-    const __m512i high23 = _mm512_unpackhi_epi32(r2, r3);
-    // Lane L of the j-th holds column 4·L + j.
-    store_lanes(to, 4 * stride, _mm512_unpacklo_epi64(low01, low23));
-    store_lanes(to + stride, 4 * stride, _mm512_unpackhi_epi64(low01, low23));
-    store_lanes(to + 2 * stride, 4 * stride, _mm512_unpacklo_epi64(high01, high23));
-    store_lanes(to + 3 * stride, 4 * stride, _mm512_unpackhi_epi64(high01, high23));
+    __m512i columns[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) {
+      columns[r] = _mm512_xor_si512(row(rows, r * row_bytes), mask);
+    }
+    transpose_lanes(columns);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) store_lanes(to + j * stride, 4 * stride, columns[j]);
   }
 
   static void rows_to_columns(const std::uint64_t* rows, std::int64_t row_bytes, std::uint64_t* to,
@@ -154,14 +149,9 @@ struct TransposeRows {
       rows[r] = _mm512_xor_si512(
           every_so_many(row_at(r), row_at(4 + r), row_at(8 + r), row_at(12 + r)), mask);
     }
-    const __m512i low01 = _mm512_unpacklo_epi32(rows[0], rows[1]);
-    const __m512i high01 = _mm512_unpackhi_epi32(rows[0], rows[1]);
-    const __m512i low23 = _mm512_unpacklo_epi32(rows[2], rows[3]);
-    const __m512i high23 = _mm512_unpackhi_epi32(rows[2], rows[3]);
-    _mm512_storeu_si512(to, _mm512_unpacklo_epi64(low01, low23));
-    _mm512_storeu_si512(to + stride, _mm512_unpackhi_epi64(low01, low23));
-    _mm512_storeu_si512(to + 2 * stride, _mm512_unpacklo_epi64(high01, high23));
-    _mm512_storeu_si512(to + 3 * stride, _mm512_unpackhi_epi64(high01, high23));
+    transpose_lanes(rows);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) _mm512_storeu_si512(to + j * stride, rows[j]);
   }
 
   template <class RowAt>
@@ -185,27 +175,19 @@ struct TransposeRows {
   [[gnu::always_inline]] static void lines_to_columns(const RowAt& row_at, std::uint32_t* to,
                                                       std::int64_t stride, std::uint32_t flip) {
     const __m512i mask = _mm512_set1_epi32(static_cast<int>(flip));
-    __m512i rows[16];
-    __m512i pairs[16];
-#pragma GCC unroll 16
-    for (int r = 0; r < 16; ++r) rows[r] = _mm512_xor_si512(row(row_at(r), 0), mask);
-#pragma GCC unroll 8
-    for (int r = 0; r < 16; r += 2) {
-      pairs[r] = _mm512_unpacklo_epi32(rows[r], rows[r + 1]);
-      pairs[r + 1] = _mm512_unpackhi_epi32(rows[r], rows[r + 1]);
-    }
-    // Lane L of the (r + j)-th holds column 4·L + j of rows r to r + 3.
+    __m512i rows[4][4];
 #pragma GCC unroll 4
-    for (int r = 0; r < 16; r += 4) {
-      rows[r] = _mm512_unpacklo_epi64(pairs[r], pairs[r + 2]);
-      rows[r + 1] = _mm512_unpackhi_epi64(pairs[r], pairs[r + 2]);
-      rows[r + 2] = _mm512_unpacklo_epi64(pairs[r + 1], pairs[r + 3]);
-      rows[r + 3] = _mm512_unpackhi_epi64(pairs[r + 1], pairs[r + 3]);
+    for (int q = 0; q < 4; ++q) {
+#pragma GCC unroll 4
+      for (int r = 0; r < 4; ++r) {
+        rows[q][r] = _mm512_xor_si512(row(row_at(4 * q + r), 0), mask);
+      }
+      transpose_lanes(rows[q]);
     }
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      store_lanes_of_four(to + j * stride, 4 * stride, rows[j], rows[4 + j], rows[8 + j],
-                          rows[12 + j]);
+      store_lanes_of_four(to + j * stride, 4 * stride, rows[0][j], rows[1][j], rows[2][j],
+                          rows[3][j]);
     }
   }
 
@@ -294,6 +276,17 @@ struct TransposeRows {
     rows = _mm512_mask_broadcast_i32x4(rows, 0x00f0, sixteen_bytes(second));
     rows = _mm512_mask_broadcast_i32x4(rows, 0x0f00, sixteen_bytes(third));
     return _mm512_mask_broadcast_i32x4(rows, 0xf000, sixteen_bytes(fourth));
+  }
+  // Four rows of 32-bit units become columns: lane L of the j-th holds column 4·L + j.
+  [[gnu::always_inline]] static void transpose_lanes(__m512i (&rows)[4]) {
+    const __m512i low01 = _mm512_unpacklo_epi32(rows[0], rows[1]);
+    const __m512i high01 = _mm512_unpackhi_epi32(rows[0], rows[1]);
+    const __m512i low23 = _mm512_unpacklo_epi32(rows[2], rows[3]);
+    const __m512i high23 = _mm512_unpackhi_epi32(rows[2], rows[3]);
+    rows[0] = _mm512_unpacklo_epi64(low01, low23);
+    rows[1] = _mm512_unpackhi_epi64(low01, low23);
+    rows[2] = _mm512_unpacklo_epi64(high01, high23);
+    rows[3] = _mm512_unpackhi_epi64(high01, high23);
   }
   // Lane L of each, side by side: four vectors, `stride` units apart.
   template <class Word>
