@@ -37,6 +37,9 @@ struct DotTask {
   std::int64_t b_column;
   std::int64_t depth;
   std::int64_t b_ahead = 0;  // to the columns that are fetched; 0: these, which are near
+  // So many columns of a B in memory are fetched into the second-level cache, from so far ahead on.
+  int fetched = 0;
+  std::int64_t far_ahead = 0;
   typename Ops::Acc* sum;
   std::int64_t sum_row;
   std::int64_t sum_column;
@@ -134,17 +137,21 @@ void dot_tile(const DotTask<Ops>& task) {
     }
   };
 
-  // The next columns are fetched where elements are small and arithmetic is soon done, while the
-  // last rows pass these: Zen 4, n = k = 4096, 2026-11, 4 rows: i8 261 GFLOP/s (201 without), bf16
-  // with 16 rows 105 (97), but f32 29 (31). Fetched by all rows they leave the nearest cache again:
-  // bf16, 40 products of 17 to 64 columns 1.03 times as long, of 2 to 20 rows 1.02.
+  // The next columns of a B in caches are fetched where elements are small and arithmetic is soon
+  // done, while the last rows pass these: Zen 4, n = k = 4096, 2026-11, 4 rows: i8 261 GFLOP/s (201
+  // without), bf16 with 16 rows 105 (97), but f32 29 (31). Fetched by all rows they leave the
+  // nearest cache again: bf16, 40 products of 17 to 64 columns 1.03 times as long, of 2 to 20 rows
+  // 1.02. Those in memory: fetches_far_columns().
   const auto* a = task.a;
   const auto* b = task.b;
   const std::int64_t a_row = task.a_row;
   const std::int64_t b_column = task.b_column;
   const std::int64_t b_ahead = task.b_ahead;
+  const int fetched = task.fetched;
+  const std::int64_t far_ahead = task.far_ahead;
   std::int64_t left = task.depth;
   for (; left >= kStep; left -= kStep, a += kStep, b += kStep) {
+    for (int c = 0; c < fetched; ++c) __builtin_prefetch(b + far_ahead + c * b_column, 0, 2);
     add([&](int r) { return Dots::load_a(a + r * a_row); },
         [&](int c) {
           if constexpr (Ops::kGroup > 1) __builtin_prefetch(b + c * b_column + b_ahead);
@@ -189,22 +196,48 @@ void dot_rows(const DotTask<Ops>& task, std::int64_t rows, std::int64_t cols) {
   }
 }
 
+// Whether columns that come from memory are fetched into the second-level cache, by all rows that
+// pass: a tile's steps are too short to wait for them, and a processor follows columns of a few
+// pages each only so far. Not where one or two rows need so many bytes for each multiply-add that
+// it keeps up by itself, nor where widening bytes takes longer. Time without over the time with it,
+// one thread, 2026-11, twelve products of 1 to 16 rows by 2048×2048 to 5000×1333 and 16×2048×8192,
+// nine of 1 to 4 rows by 3000×5000 to 8192×8192: Zen 4 f32 1.28 (16×4096×4096 1.40, 1 row 0.95),
+// 1.07, f64 1.26, 1.05, bf16 1.30 (8×4096×4096 1.7), 1.31, f16 1.23, 1.29, i8 1.09, 1.35; two
+// threads f32 1.33, f64 1.30, bf16 1.26, i8 1.04, f16 1.23; with short registers f32 1.51, f64
+// 1.47, bf16 1.35, i8 0.65 where it is not done. Emerald Rapids, 11 products of which eight come
+// from memory, one thread f32 1.03, f64 1.10, with AVX-512 alone bf16 1.03, AVX2 f32 1.08, 4 and 16
+// threads f32 1.15 and 1.02.
+template <class Ops>
+constexpr bool fetches_far_columns(std::int64_t rows) {
+  constexpr std::int64_t kSize = sizeof(typename Ops::B);
+  return 4 * rows > kSize && (kHasWideDots<Ops> || kSize > 1 || rows == 1);
+}
+
+// More rows than a tile's come in parts, of which each fetches so many columns, so that most are
+// asked for twice: what is asked for once may be dropped. Zen 4, f32, 2026-11, the time by as many
+// as the next tile has over the time so: 16×4096×4096 1.18, 16×3000×3000 1.12, 8×4096×4096 1.02.
+constexpr std::int64_t kFetchedByParts = 2;
+
 // `rows` × `cols` sums, a few columns at a time, whose part of k stays in the nearest cache while
 // the rows pass by in equal parts.
 template <class Ops>
-void multiply_dots(DotTask<Ops> dots, std::int64_t rows, std::int64_t cols) {
+void multiply_dots(DotTask<Ops> dots, std::int64_t rows, std::int64_t cols, bool b_is_far) {
   const std::int64_t widest = most_dot_columns<Ops>(rows <= 2 ? rows : kDotRows);
   const std::int64_t parts = (rows + kDotRows - 1) / kDotRows;
   const std::int64_t tallest = (rows + parts - 1) / parts;
+  const bool fetches_far = b_is_far && fetches_far_columns<Ops>(rows);
   const DotTask<Ops> first = dots;
   std::int64_t some = 0;
   for (std::int64_t col = 0; col < cols; col += some) {
     some = cols - col;
     if (some > widest) some = some >= 2 * widest ? widest : (some + 1) / 2;
     dots.b = first.b + col * dots.b_column;
+    const std::int64_t next = some * dots.b_column;
+    if (fetches_far) dots.fetched = static_cast<int>(parts == 1 ? some : kFetchedByParts);
     for (std::int64_t row = 0; row < rows; row += tallest) {
       const std::int64_t tall = rows - row < tallest ? rows - row : tallest;
-      dots.b_ahead = row + tall == rows ? some * dots.b_column : 0;
+      dots.b_ahead = row + tall == rows && !fetches_far ? next : 0;
+      dots.far_ahead = next + row / tallest * dots.fetched * dots.b_column;
       dots.a = first.a + row * dots.a_row;
       dots.sum = first.sum + row * dots.sum_row + col * dots.sum_column;
       dot_rows(dots, tall, some);
@@ -232,7 +265,7 @@ void multiply_dots(const BlockTask& task) {
     dots.sum = static_cast<Acc*>(task.sum);
     dots.sum_row = task.sum_stride;
     dots.sum_column = task.sum_column;
-    multiply_dots(dots, task.rows, task.cols);
+    multiply_dots(dots, task.rows, task.cols, task.b_is_far);
     if (task.finish != nullptr) {
       finish_block<Acc>(*task.finish, task.sum, task.sum_stride, task.rows, task.cols);
     }
@@ -250,7 +283,7 @@ void multiply_dots(const BlockTask& task) {
       const std::int64_t cols =
           task.cols - col < kFinishedColumns ? task.cols - col : kFinishedColumns;
       dots.b = first.b + col * dots.b_column;
-      multiply_dots(dots, rows, cols);
+      multiply_dots(dots, rows, cols, task.b_is_far);
       finish_block<Acc>(sub_block(*task.finish, row, col), sums, kFinishedColumns, rows, cols);
     }
   }

@@ -170,7 +170,7 @@ struct BlockTask {
   // Sums that are final go past the caches, where there is code for it: they are written once, to a
   // C that no near cache holds.
   bool streams_sums = false;
-  bool b_is_far = false;  // in memory: few streams fetch their lines ahead
+  bool b_is_far = false;  // in memory: few streams and dot products fetch it ahead
   // kFewStreams or kManyStreams where `depth` is a multiple of that; 0: B does not come as streams.
   std::int16_t streams = 0;
   // Rows of a B in place that few rows of A, in place too, fetch ahead where they walk it by wide

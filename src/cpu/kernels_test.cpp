@@ -160,6 +160,42 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
   }
 }
 
+// Columns of B along k, in memory or near: fetched or not, and the rows between C's columns stay.
+TEST_P(Kernels, BitsOfDotsDoNotDependOnWhereColumnsAre) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!code.multiplies_dots) GTEST_SKIP() << "makes no dot products";
+  const std::int64_t depth = 131;
+  const std::vector<unsigned char> source = random_bytes(1 << 16, 13);
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 9, 13, 16, 21}) {
+    for (const std::int64_t cols : {1, 2, 3, 5, 8, 13}) {
+      const std::int64_t stride = cols + 2;
+      const auto bytes = static_cast<std::size_t>(rows * stride * size_of(code.accumulator));
+      std::vector<unsigned char> found[2];
+      for (const bool is_far : {false, true}) {
+        std::vector<unsigned char>& sum = found[is_far];
+        sum.assign(bytes, 0x11);
+        cpu::BlockTask task;
+        task.rows = rows;
+        task.cols = cols;
+        task.depth = depth;
+        task.a = {source.data(), true, depth + 1, 1, 0};
+        task.b = {source.data() + 4096, true, depth + 5, 1, 0};
+        task.sum = sum.data();
+        task.sum_stride = stride;
+        task.b_is_far = is_far;
+        code.multiply(task);
+      }
+      ASSERT_EQ(found[0], found[1]) << rows << "×" << cols;
+      const auto row_bytes = static_cast<std::size_t>(stride * size_of(code.accumulator));
+      const auto last = found[1].end() - static_cast<std::ptrdiff_t>(row_bytes);
+      const auto end = last + static_cast<std::ptrdiff_t>(cols * size_of(code.accumulator));
+      ASSERT_TRUE(std::any_of(last, end, [](unsigned char byte) { return byte != 0x11; }));
+      ASSERT_TRUE(
+          std::all_of(end, found[1].end(), [](unsigned char byte) { return byte == 0x11; }));
+    }
+  }
+}
+
 // Small products row by row of register tiles, as a large C is written, or column by column: one
 // chain of multiply-adds for each element, B in place or packed, and A in rows or columns.
 TEST_P(Kernels, BitsOfSmallProductsDoNotDependOnTheOrderOfTiles) {
