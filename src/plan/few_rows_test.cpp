@@ -186,6 +186,21 @@ TEST(FewRows, SeveralStripsPackColumnsThatAreFar) {
   EXPECT_TRUE(are_dots(bf16, {20, 2048, 2048}));
 }
 
+// Dot products of so few rows stay together: a second tile of rows would read B again.
+TEST(FewRows, DotsAreNotCutForTwoWorkers) {
+  const Machine machine = with_workers(machine_by_name("zen4"), 2);
+  using enum ElementType;
+  for (const ElementType type : {f32, f64, bf16, i8}) {
+    for (const GemmShape& shape : {GemmShape{13, 5000, 1333}, {14, 5000, 1024}}) {
+      Problem problem = dense_problem(shape, gemm_types_for(type));
+      problem.b.major = Major::column;
+      const TileConfig tile = make_plan(problem, machine).tile;
+      EXPECT_TRUE(tile.b_in_place) << name_of(type);
+      EXPECT_GE(tile.block_m, shape.m) << name_of(type) << ", " << shape.m << " rows";
+    }
+  }
+}
+
 // What cores that have nothing to do would share is not counted.
 TEST(FewRows, OneWorkerIsPlannedAsOnOneCore) {
   for (const char* name : {"zen4", "zen5", "sapphire-rapids-avx512", "avx2-laptop"}) {
