@@ -104,8 +104,14 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   // Where it lies along k, and there is enough to do, they are copied for dots.
   EXPECT_TRUE(is_down({119, 9, 1093}, f32, 32, Major::row));
   EXPECT_FALSE(is_down({119, 9, 159}, f32, 32, Major::row));
-  EXPECT_FALSE(is_down({119, 9, 1093}, bf16, 32, Major::row));
   EXPECT_FALSE(is_down({119, 16, 1093}, f32, 32, Major::row));
+  EXPECT_TRUE(is_down({119, 12, 260}, bf16, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 9, 255}, bf16, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 13, 1093}, bf16, 32, Major::row));
+  EXPECT_FALSE(is_down({30, 12, 260}, bf16, 32, Major::row));
+  EXPECT_TRUE(is_down({119, 10, 700}, i8, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 10, 699}, i8, 32, Major::row));
+  EXPECT_FALSE(is_down({119, 11, 1093}, i8, 32, Major::row));
   EXPECT_FALSE(is_down({119, 14, 1093}, f32, 32, Major::column));
   EXPECT_TRUE(is_down({521, 37, 1055}, f32, 32, Major::column));
   EXPECT_FALSE(is_down({521, 49, 1055}, f32, 32, Major::column));

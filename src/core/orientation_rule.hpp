@@ -174,16 +174,37 @@ inline bool makes_narrow_dots_down(const StoredProduct& product, const RegisterT
 // 100×14×300 0.94; with less to do 17×14×500 0.68, 40×12×300 0.91, 20×10×500 0.96, f64 20×6×1000
 // 0.88, 24×5×500 0.91; of columns that fill vectors f64 500×8×300 0.89, 300×12×1000 0.95,
 // 300×14×500 0.91.
+//
+// Smaller elements leave as many columns as half a panel has lanes, whose groups are interleaved
+// for it. Zen 4, one thread, operands in rows, 2026-11, the same, with 9, 10, 11 and 12 columns:
+// bf16 40 rows, k = 128 0.93, 0.87, 0.80, 0.73, 256 1.17, 1.13, 1.04, 1.02, 700 1.31, 1.52, 1.39,
+// 1.36; 300 rows, 256 1.19, 1.14, 1.06, 1.00, 2000 1.47, 1.34, 1.24, 1.20; 20 rows, 256 1.09, 1.12,
+// 0.95, 0.96, 1000 1.26, 1.22, 1.06, 1.06; 2048 rows, 2048 1.89, 1.51 with 12; f16 40 rows, 256
+// 1.82, 1.76, 1.62, 1.56, 300 rows, 2000 1.72, 1.72, 1.50, 1.44; i8 100 rows, 400 0.93, 0.88, 0.84,
+// 0.78, 700 1.11, 1.04, 0.77, 0.73, 2000 1.24, 1.18, 1.04, 1.07. 13 and 14 columns of bf16 0.8 to
+// 1.15. Emerald Rapids without tile registers, 40 products of 22 to 5000 rows, 9 to 12 columns and
+// k of 200 to 5000, bf16 1.25, widened 1.40, f16 1.45, i8 1.11.
 inline bool is_worth_copying_for_dots(const StoredProduct& product, const RegisterTile& tile) {
   constexpr double kLeastWork = 250e3;  // multiply-adds
   constexpr std::int64_t kStepsForEach = 40;
   constexpr std::int64_t kStepsLess = 200;
-  const std::int64_t lanes = tile.nr / 2;
+  constexpr double kLeastWorkOfSmaller = 100e3;
+  constexpr std::int64_t kColumnsOfPairs = 12;
+  constexpr std::int64_t kDepthOfPairs = 256;
+  constexpr std::int64_t kColumnsOfBytes = 10;
+  constexpr std::int64_t kDepthOfBytes = 700;
   const double work = static_cast<double>(product.rows) * static_cast<double>(product.cols) *
                       static_cast<double>(product.depth);
+  if (product.element_bytes < 4) {
+    const bool are_bytes = product.element_bytes == 1;
+    return product.cols <= (are_bytes ? kColumnsOfBytes : kColumnsOfPairs) &&
+           product.depth >= (are_bytes ? kDepthOfBytes : kDepthOfPairs) &&
+           work >= kLeastWorkOfSmaller;
+  }
+  const std::int64_t lanes = tile.nr / 2;
   const bool leave_lanes =
       product.cols < lanes || (product.cols > lanes && 4 * product.cols <= 5 * lanes);
-  return product.element_bytes >= 4 && leave_lanes && work >= kLeastWork &&
+  return leave_lanes && work >= kLeastWork &&
          product.depth >= kStepsForEach * product.cols - kStepsLess;
 }
 
