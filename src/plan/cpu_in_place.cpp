@@ -390,7 +390,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   } else if (!is_one_block) {
     tile.block_k = std::min(tile.block_k, most);
   }
-  const bool keeps_short = rows_of_b_collide() && !is_for_single_rows() &&
+  const bool keeps_short = rows_of_b_collide() && !is_for_few_rows(1) &&
                            (splits == 1 || !is_in_halves()) && !is_narrow_tile(tile.mr) &&
                            !may_read_whole_rows();
   if (shape.m <= kSomeRows && !are_dealt && (tile.block_n < page || keeps_short)) {
@@ -409,16 +409,16 @@ TileConfig CpuVariants::b_in_place(const TileConfig& packed, int workers, int sp
   return tile;
 }
 
-bool CpuVariants::is_for_single_rows() const {
-  double single = 0;
+bool CpuVariants::is_for_few_rows(std::int64_t most) const {
+  double few = 0;
   double all = 0;
   for (const ShapeRun& run : request.runs) {
     const std::int64_t rows = product.is_turned ? run.shape.n : run.shape.m;
     const double b = rows > 0 ? elements_of_b(run) : 0;
     all += b;
-    single += rows == 1 ? b : 0;
+    few += rows <= most ? b : 0;
   }
-  return single > 0 && 2 * single >= all;
+  return few > 0 && 2 * few >= all;
 }
 
 }  // namespace tessera

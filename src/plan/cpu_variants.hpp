@@ -29,8 +29,8 @@ struct CpuVariants {
   bool is_one_product() const;
   // Packed tiles are cut again.
   std::int64_t widest_block() const;
-  // Whether at least half of B is for products with one row.
-  bool is_for_single_rows() const;
+  // Whether at least half of B is for products with so many rows or fewer.
+  bool is_for_few_rows(std::int64_t most) const;
 
  private:
   // Narrow register tiles, AVX2's, read B in place as streams for few rows, and packed for more:

@@ -201,6 +201,23 @@ TEST(FewRows, DotsAreNotCutForTwoWorkers) {
   }
 }
 
+// A group most of whose B is for few rows makes dot products, whatever the largest one has.
+TEST(FewRows, GroupsOfFewRowsMakeDots) {
+  const Machine machine = machine_by_name("zen4");
+  PlanOptions options;
+  options.workers = 1;
+  const auto are_dots = [&](std::initializer_list<std::int64_t> rows) {
+    Problem problem = dense_problem({1, 7168, 2048}, gemm_types_for(ElementType::bf16));
+    problem.b.major = Major::column;
+    problem.groups.clear();
+    for (const std::int64_t m : rows) problem.groups.push_back({m, 7168, 2048});
+    return make_plan(problem, machine, options).tile.b_in_place;
+  };
+  EXPECT_TRUE(are_dots({4, 8, 12, 16}));
+  EXPECT_TRUE(are_dots({4, 0, 8, 24}));
+  EXPECT_FALSE(are_dots({4, 100, 100, 100}));
+}
+
 // What cores that have nothing to do would share is not counted.
 TEST(FewRows, OneWorkerIsPlannedAsOnOneCore) {
   for (const char* name : {"zen4", "zen5", "sapphire-rapids-avx512", "avx2-laptop"}) {

@@ -153,7 +153,7 @@ void add_middling(Enumeration& tiles, int workers) {
   const bool is_near = has_tile_registers(tiles.variants.kernel);
   const std::int64_t widest = is_near ? tiles.variants.widest_block() : kWidestBlock;
   for (const Block& block : kBlocks) {
-    if (block.n == kWidestBlock && !tiles.variants.is_for_single_rows()) continue;
+    if (block.n == kWidestBlock && !tiles.variants.is_for_few_rows(1)) continue;
     TileConfig tile = tiles.variants.kernel.tile;
     tile.block_m = choose_block(shape.m, 1, tile.mr, block.m);
     tile.block_n = choose_block(shape.n, 1, tile.nr, std::min(block.n, widest));
