@@ -57,11 +57,11 @@ TEST(Cases, NamesTheLineThatIsWrong) {
 }
 
 TEST(Cases, HasTheBuiltInLists) {
-  for (const char* const name : {"cpu", "dense", "epilogue", "grouped", "last_wave"}) {
+  for (const char* const name : {"cpu", "dense", "epilogue", "grouped", "last_wave", "weights"}) {
     EXPECT_GT(parse_cases(built_in_shapes(name), name, 16).size(), 10u) << name;
   }
   EXPECT_EQ(parse_cases(built_in_shapes("decode"), "decode", 16).size(), 9u);
-  EXPECT_EQ(built_in_names(), "cpu, decode, dense, epilogue, grouped, last_wave");
+  EXPECT_EQ(built_in_names(), "cpu, decode, dense, epilogue, grouped, last_wave, weights");
   EXPECT_TRUE(built_in_shapes("unknown").empty());
 }
 

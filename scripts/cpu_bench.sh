@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# All of the CPU's figures in one command, some ten minutes on a quiet machine of two cores: squares,
-# skinny, long and odd products in five types, and experts, each with one thread and with all, against
-# the peers that are installed. The reports are what docs/performance.md and
-# docs/performance_cpu.md are made from.
+# All of the CPU's figures in one command, some twelve minutes on a quiet machine of two cores:
+# squares, skinny, long and odd products in five types, layers whose weights lie along k, and experts,
+# each with one thread and with all, against the peers that are installed. The reports are what
+# docs/performance.md and docs/performance_cpu.md are made from.
 set -euo pipefail
 
 if [ $# -ne 2 ]; then
@@ -12,7 +12,7 @@ if [ $# -ne 2 ]; then
   OPENBLAS, ONEDNN, BLIS  a library to compare with (default: the system's)
   CORETYPE  whose kernels it takes on a processor with AVX-512 (default SkylakeX)
   EACH      seconds of timed work for each contender and product (default 0.03)
-  ONLY      f64, f32, bf16, f16, i8 or grouped" >&2
+  ONLY      f64, f32, bf16, f16, i8, weights or grouped" >&2
   exit 2
 fi
 name=$1
@@ -35,14 +35,14 @@ grep -E '^suite|v3 down, 8 local experts",.*,(1024|8192),|a3b down",.*,(1024|819
 unset OPENBLAS_CORETYPE
 if grep -qm1 avx512f /proc/cpuinfo; then export OPENBLAS_CORETYPE=${CORETYPE:-SkylakeX}; fi
 
-record() {  # TYPE LIST PEERS REPORT
+record() {  # TYPE LIST PEERS REPORT [LAYOUTS]
   [ -z "${ONLY:-}" ] || [ "$ONLY" = "${4%%_*}" ] || return 0
   local threads report
   for threads in 1 "$(nproc)"; do
     report="$out/${name}_$4_${threads}threads.json"
     [ "$threads" != 1 ] || report="$out/${name}_$4_1thread.json"
-    "$tessera" bench --shapes "$2" --type "$1" --threads "$threads" --peer "$3" \
-      --seconds "${EACH:-0.03}" --save "$report"
+    "$tessera" bench --shapes "$2" --type "$1" --threads "$threads" --trans "${5:-NN}" \
+      --peer "$3" --seconds "${EACH:-0.03}" --save "$report"
     [ "$threads" != "$(nproc)" ] || break
   done
 }
@@ -51,4 +51,7 @@ record f64 "$lists/most.csv" "$openblas,$blis" f64
 record bf16 "$lists/most.csv" "$onednn" bf16
 record f16 "$lists/most.csv" "$onednn" f16
 record i8 "$lists/most.csv" "$onednn" i8
+record f32 weights "$onednn,$openblas,$blis" weights_f32 NT
+record bf16 weights "$onednn" weights_bf16 NT
+record i8 weights "$onednn" weights_i8 NT
 record f32 "$lists/experts.csv" "$onednn,$openblas,$blis" grouped_f32

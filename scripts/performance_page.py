@@ -303,6 +303,7 @@ def cpu_section(name, report):
         f"### {name}",
         f"{machine['name']}, {machine['cores']} cores, {machine['architecture']}; {protocol['caches']} caches, "
         f"{protocol['seconds_per_contender']:g} s for each contender, {protocol['order']}; "
+        + ("" if report.get("trans", "NN") == "NN" else f"layouts {report['trans']}; ")
         + (f"against {', '.join(peers)}; " if peers else "no peer; ")
         + f"commit {short(report['commit'])}, {report['date'][:10]}: [report](../bench/results/{name}.json).",
         "Geometric means:", cpu_means(report)]
@@ -365,8 +366,9 @@ def cpu_summary():
     """One row for each report."""
     rows = []
     for name, report in cpu_reports().items():
-        machine, what = re.fullmatch(r"cpu_(.*?)_((?:grouped_)?[a-z0-9]+)_\d+threads?", name).groups()
-        rows.append([machine.replace("_", " ").title(), what.replace("grouped_", "experts, "),
+        machine, what = re.fullmatch(r"cpu_(.*?)_((?:grouped_|weights_)?[a-z0-9]+)_\d+threads?", name).groups()
+        what = what.replace("grouped_", "experts, ").replace("weights_", "weights along k, ")
+        rows.append([machine.replace("_", " ").title(), what,
                      report["results"][0]["threads"], *means(report["results"]), f"{short(report['commit'])}, {report['date'][:10]}",
                      f"[products](performance_cpu.md#{name})"])
     return table(["machine", "type", "threads", "products", "share of bound", "ratio", "worst ratio", "commit", ""],
