@@ -23,8 +23,8 @@ struct Case {
 std::vector<Case> parse_cases(std::string_view csv, const std::string& source, int row_divisor,
                               std::uint64_t seed = 0);
 
-// The list called "cpu", "decode", "dense", "epilogue", "grouped" or "last_wave"; empty for any
-// other name.
+// The list called "cpu", "decode", "dense", "epilogue", "grouped", "last_wave" or "weights"; empty
+// for any other name.
 std::string_view built_in_shapes(std::string_view name);
 // All of their names, as "cpu, decode, …".
 std::string built_in_names();

@@ -174,6 +174,10 @@ TEST(BatchInvariant, FirstRowKeepsItsBitsOverALongK) {
     expect_batch_invariance(kFloat, n, 2406, {}, {.alpha = 0.7});
     expect_batch_invariance(kFloat, n, 2406, {.column_major = true}, {.beta = 1});
   }
+  // Columns of small elements that are copied beside 17 rows and more.
+  expect_batch_invariance({ElementType::bf16, ElementType::bf16, ElementType::bf16}, 12, 1000);
+  expect_batch_invariance({ElementType::bf16, ElementType::bf16, ElementType::f32}, 12, 1000);
+  expect_batch_invariance({ElementType::i8, ElementType::i8, ElementType::i32}, 10, 1000);
 }
 
 // A single row of a column-major C may look like one of rows.

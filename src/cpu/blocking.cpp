@@ -417,6 +417,8 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
   blocking.b_is_far = !runs_ahead(rows) &&
                       lies_in_memory(launch.plan, bytes_of_b(product) * std::ssize(launch.groups));
+  // Dot products fetch columns after these, but none after the block.
+  if (product.is_dots) blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
   if (product.b_in_place && !product.is_dots && !blocking.passes) {
     blocking.fetches_b = is_one_piece(product, l2);
     blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);

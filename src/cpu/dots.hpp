@@ -213,31 +213,40 @@ constexpr bool fetches_far_columns(std::int64_t rows) {
   return 4 * rows > kSize && (kHasWideDots<Ops> || kSize > 1 || rows == 1);
 }
 
-// More rows than a tile's come in parts, of which each fetches so many columns, so that most are
-// asked for twice: what is asked for once may be dropped. Zen 4, f32, 2026-11, the time by as many
-// as the next tile has over the time so: 16×4096×4096 1.18, 16×3000×3000 1.12, 8×4096×4096 1.02.
+// More rows than a tile's come in parts, of which each fetches so many columns: 13 to 16 rows ask
+// for two tiles' columns and so for most twice, since what is asked for once may be dropped, and no
+// part looks farther. Zen 4, f32, 2026-11, the time by as many as the next tile has over the time
+// so: 16×4096×4096 1.18, 16×3000×3000 1.12, 8×4096×4096 1.02.
 constexpr std::int64_t kFetchedByParts = 2;
+constexpr std::int64_t kMostPartsAhead = 3;
 
 // `rows` × `cols` sums, a few columns at a time, whose part of k stays in the nearest cache while
-// the rows pass by in equal parts.
+// the rows pass by in equal parts. `far`: so many columns of B, these and others after them, come
+// from memory; 0: they are near.
 template <class Ops>
-void multiply_dots(DotTask<Ops> dots, std::int64_t rows, std::int64_t cols, bool b_is_far) {
+void multiply_dots(DotTask<Ops> dots, std::int64_t rows, std::int64_t cols, std::int64_t far) {
   const std::int64_t widest = most_dot_columns<Ops>(rows <= 2 ? rows : kDotRows);
   const std::int64_t parts = (rows + kDotRows - 1) / kDotRows;
   const std::int64_t tallest = (rows + parts - 1) / parts;
-  const bool fetches_far = b_is_far && fetches_far_columns<Ops>(rows);
+  const bool fetches_far = far > 0 && fetches_far_columns<Ops>(rows);
   const DotTask<Ops> first = dots;
   std::int64_t some = 0;
   for (std::int64_t col = 0; col < cols; col += some) {
     some = cols - col;
     if (some > widest) some = some >= 2 * widest ? widest : (some + 1) / 2;
     dots.b = first.b + col * dots.b_column;
-    const std::int64_t next = some * dots.b_column;
-    if (fetches_far) dots.fetched = static_cast<int>(parts == 1 ? some : kFetchedByParts);
+    const std::int64_t each = parts == 1 ? some : kFetchedByParts;
     for (std::int64_t row = 0; row < rows; row += tallest) {
       const std::int64_t tall = rows - row < tallest ? rows - row : tallest;
-      dots.b_ahead = row + tall == rows && !fetches_far ? next : 0;
-      dots.far_ahead = next + row / tallest * dots.fetched * dots.b_column;
+      if (fetches_far) {
+        const std::int64_t part = row / tallest;
+        const std::int64_t ahead = some + each * (part < kMostPartsAhead ? part : kMostPartsAhead);
+        const std::int64_t left = far - col - ahead;
+        dots.far_ahead = ahead * dots.b_column;
+        dots.fetched = static_cast<int>(left < 0 ? 0 : left < each ? left : each);
+      } else {
+        dots.b_ahead = row + tall == rows ? some * dots.b_column : 0;
+      }
       dots.a = first.a + row * dots.a_row;
       dots.sum = first.sum + row * dots.sum_row + col * dots.sum_column;
       dot_rows(dots, tall, some);
@@ -265,7 +274,7 @@ void multiply_dots(const BlockTask& task) {
     dots.sum = static_cast<Acc*>(task.sum);
     dots.sum_row = task.sum_stride;
     dots.sum_column = task.sum_column;
-    multiply_dots(dots, task.rows, task.cols, task.b_is_far);
+    multiply_dots(dots, task.rows, task.cols, task.b_is_far ? task.cols : 0);
     if (task.finish != nullptr) {
       finish_block<Acc>(*task.finish, task.sum, task.sum_stride, task.rows, task.cols);
     }
@@ -283,7 +292,7 @@ void multiply_dots(const BlockTask& task) {
       const std::int64_t cols =
           task.cols - col < kFinishedColumns ? task.cols - col : kFinishedColumns;
       dots.b = first.b + col * dots.b_column;
-      multiply_dots(dots, rows, cols, task.b_is_far);
+      multiply_dots(dots, rows, cols, task.b_is_far ? task.cols - col : 0);
       finish_block<Acc>(sub_block(*task.finish, row, col), sums, kFinishedColumns, rows, cols);
     }
   }
