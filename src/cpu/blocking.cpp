@@ -417,11 +417,10 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   blocking.cols = std::max<std::int64_t>(code.nr, chunk);
   blocking.b_is_far = !runs_ahead(rows) &&
                       lies_in_memory(launch.plan, bytes_of_b(product) * std::ssize(launch.groups));
-  // Dot products fetch columns after these, but none after the block.
-  if (product.is_dots) blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
-  if (product.b_in_place && !product.is_dots && !blocking.passes) {
+  // Streams are wide, and dot products fetch columns after these, but none after the block.
+  if (is_alone) blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
+  if (is_alone && !product.is_dots) {
     blocking.fetches_b = is_one_piece(product, l2);
-    blocking.cols = std::max(blocking.cols, kWidestStream / code.nr * code.nr);
     // B stays in L2, and a strip of A is enough to copy at a time.
     if (blocking.fetches_b && !blocking.a_in_place) {
       blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
