@@ -15,6 +15,7 @@
 #include "cpu/make_code.hpp"
 #include "cpu/ops_avx512.hpp"
 #include "cpu/pack_strips.hpp"
+#include "cpu/rearrange_avx512.hpp"
 #include "cpu/tile_registers.hpp"
 #include "cpu/tile_sums.hpp"
 

@@ -6,6 +6,7 @@
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
 #include "cpu/ops_avx512.hpp"
+#include "cpu/rearrange_avx512.hpp"
 
 namespace tessera::cpu {
 namespace {

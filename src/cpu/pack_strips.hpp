@@ -1,8 +1,9 @@
 // Packs A for AMX's tile registers: strips of 32 rows one after another, each as 64 bytes of every
 // row, then the next 64. Rows that lie along k are copied, at any depth; what is missing of the
 // last 64 bytes is zero. Where they lie across, groups of k are interleaved as B's are
-// (ops_avx512.hpp), and transposed. Rows that a strip lacks are left as they are: no register is
-// taller than the strip. Elements that are multiplied in parts, A's and B's, are split here, too.
+// (rearrange_avx512.hpp), and transposed. Rows that a strip lacks are left as they are: no register
+// is taller than the strip. Elements that are multiplied in parts, A's and B's, are split here,
+// too.
 //
 // Internal linkage; see pack.hpp.
 #pragma once
@@ -13,6 +14,7 @@
 
 #include "cpu/kernel.hpp"
 #include "cpu/ops_avx512.hpp"
+#include "cpu/rearrange_avx512.hpp"
 #include "cpu/split_f16.hpp"
 #include "cpu/tile_registers.hpp"
 

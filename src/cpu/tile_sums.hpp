@@ -12,6 +12,7 @@
 #include "cpu/finish.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/ops_avx512.hpp"
+#include "cpu/rearrange_avx512.hpp"
 #include "cpu/tile_registers.hpp"
 
 namespace tessera::cpu {

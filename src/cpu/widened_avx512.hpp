@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "cpu/ops_avx512.hpp"
+#include "cpu/rearrange_avx512.hpp"
 
 namespace tessera::cpu {
 namespace {
