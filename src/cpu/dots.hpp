@@ -92,6 +92,29 @@ struct DotOpsOf : Ops {
   using B = typename Widened::B;
 };
 
+// Columns that come from memory are fetched into the second-level cache by all rows that pass: a
+// tile's steps are too short to wait for them, and a processor follows columns of a few pages each
+// only so far (blocking.cpp: which needs none). Time without over the time with it, one thread,
+// 2026-11, twelve products of 1 to 16 rows by 2048×2048 to 5000×1333 and 16×2048×8192: Zen 4
+// f32 1.28 (16×4096×4096 1.40), f64 1.26, bf16 1.30 (8×4096×4096 1.7), f16 1.23, i8 1.09; two
+// threads f32 1.33, f64 1.30, bf16 1.26, i8 1.04, f16 1.23; with short registers f32 1.51,
+// f64 1.47, bf16 1.35. One row of f32, eight products of 3000×3000 to 11008×4096, 1.13, two
+// threads 1.20. Emerald Rapids, 11 products of which eight come from memory, one thread f32 1.03,
+// f64 1.10, with AVX-512 alone bf16 1.03, AVX2 f32 1.08, 4 and 16 threads f32 1.15 and 1.02.
+//
+// More rows than a tile's come in parts, of which each fetches so many: 13 to 16 rows ask for two
+// tiles' columns and so for most twice, since what is asked for once may be dropped, and no part
+// looks farther. Zen 4, f32, 2026-11, the time by as many as the next tile has over the time so:
+// 16×4096×4096 1.18, 16×3000×3000 1.12, 8×4096×4096 1.02.
+constexpr std::int64_t kFetchedByParts = 2;
+constexpr std::int64_t kMostPartsAhead = 3;
+
+template <int Columns, class B>
+[[gnu::always_inline]] inline void fetch_columns(const B* line, std::int64_t column) {
+#pragma GCC unroll 8
+  for (int c = 0; c < Columns; ++c) __builtin_prefetch(line + c * column, 0, 2);
+}
+
 template <class Ops, int Rows, int Columns>
 void dot_tile(const DotTask<Ops>& task) {
   using Vec = typename Ops::Vec;
@@ -141,7 +164,7 @@ void dot_tile(const DotTask<Ops>& task) {
   // done, while the last rows pass these: Zen 4, n = k = 4096, 2026-11, 4 rows: i8 261 GFLOP/s (201
   // without), bf16 with 16 rows 105 (97), but f32 29 (31). Fetched by all rows they leave the
   // nearest cache again: bf16, 40 products of 17 to 64 columns 1.03 times as long, of 2 to 20 rows
-  // 1.02. Those in memory: fetches_far_columns().
+  // 1.02. Those in memory: fetch_columns().
   const auto* a = task.a;
   const auto* b = task.b;
   const std::int64_t a_row = task.a_row;
@@ -151,7 +174,14 @@ void dot_tile(const DotTask<Ops>& task) {
   const std::int64_t far_ahead = task.far_ahead;
   std::int64_t left = task.depth;
   for (; left >= kStep; left -= kStep, a += kStep, b += kStep) {
-    for (int c = 0; c < fetched; ++c) __builtin_prefetch(b + far_ahead + c * b_column, 0, 2);
+    // A loop that counts what it asks for takes most of the gain of one row of f32 (1.04 for 1.16).
+    if (fetched == Columns) {
+      fetch_columns<Columns>(b + far_ahead, b_column);
+    } else if (fetched == kFetchedByParts) {
+      fetch_columns<kFetchedByParts>(b + far_ahead, b_column);
+    } else {
+      for (int c = 0; c < fetched; ++c) fetch_columns<1>(b + far_ahead + c * b_column, 0);
+    }
     add([&](int r) { return Dots::load_a(a + r * a_row); },
         [&](int c) {
           if constexpr (Ops::kGroup > 1) __builtin_prefetch(b + c * b_column + b_ahead);
@@ -196,30 +226,6 @@ void dot_rows(const DotTask<Ops>& task, std::int64_t rows, std::int64_t cols) {
   }
 }
 
-// Whether columns that come from memory are fetched into the second-level cache, by all rows that
-// pass: a tile's steps are too short to wait for them, and a processor follows columns of a few
-// pages each only so far. Not where one or two rows need so many bytes for each multiply-add that
-// it keeps up by itself, nor where widening bytes takes longer. Time without over the time with it,
-// one thread, 2026-11, twelve products of 1 to 16 rows by 2048×2048 to 5000×1333 and 16×2048×8192,
-// nine of 1 to 4 rows by 3000×5000 to 8192×8192: Zen 4 f32 1.28 (16×4096×4096 1.40, 1 row 0.95),
-// 1.07, f64 1.26, 1.05, bf16 1.30 (8×4096×4096 1.7), 1.31, f16 1.23, 1.29, i8 1.09, 1.35; two
-// threads f32 1.33, f64 1.30, bf16 1.26, i8 1.04, f16 1.23; with short registers f32 1.51, f64
-// 1.47, bf16 1.35, i8 0.65 where it is not done. Emerald Rapids, 11 products of which eight come
-// from memory, one thread f32 1.03, f64 1.10, with AVX-512 alone bf16 1.03, AVX2 f32 1.08, 4 and 16
-// threads f32 1.15 and 1.02.
-template <class Ops>
-constexpr bool fetches_far_columns(std::int64_t rows) {
-  constexpr std::int64_t kSize = sizeof(typename Ops::B);
-  return 4 * rows > kSize && (kHasWideDots<Ops> || kSize > 1 || rows == 1);
-}
-
-// More rows than a tile's come in parts, of which each fetches so many columns: 13 to 16 rows ask
-// for two tiles' columns and so for most twice, since what is asked for once may be dropped, and no
-// part looks farther. Zen 4, f32, 2026-11, the time by as many as the next tile has over the time
-// so: 16×4096×4096 1.18, 16×3000×3000 1.12, 8×4096×4096 1.02.
-constexpr std::int64_t kFetchedByParts = 2;
-constexpr std::int64_t kMostPartsAhead = 3;
-
 // `rows` × `cols` sums, a few columns at a time, whose part of k stays in the nearest cache while
 // the rows pass by in equal parts. `far`: so many columns of B, these and others after them, come
 // from memory; 0: they are near.
@@ -228,7 +234,6 @@ void multiply_dots(DotTask<Ops> dots, std::int64_t rows, std::int64_t cols, std:
   const std::int64_t widest = most_dot_columns<Ops>(rows <= 2 ? rows : kDotRows);
   const std::int64_t parts = (rows + kDotRows - 1) / kDotRows;
   const std::int64_t tallest = (rows + parts - 1) / parts;
-  const bool fetches_far = far > 0 && fetches_far_columns<Ops>(rows);
   const DotTask<Ops> first = dots;
   std::int64_t some = 0;
   for (std::int64_t col = 0; col < cols; col += some) {
@@ -238,7 +243,7 @@ void multiply_dots(DotTask<Ops> dots, std::int64_t rows, std::int64_t cols, std:
     const std::int64_t each = parts == 1 ? some : kFetchedByParts;
     for (std::int64_t row = 0; row < rows; row += tallest) {
       const std::int64_t tall = rows - row < tallest ? rows - row : tallest;
-      if (fetches_far) {
+      if (far > 0) {
         const std::int64_t part = row / tallest;
         const std::int64_t ahead = some + each * (part < kMostPartsAhead ? part : kMostPartsAhead);
         const std::int64_t left = far - col - ahead;
