@@ -90,16 +90,19 @@ int processor_family() {
 }
 
 Pipes multiply_add_pipes() {
-  const bool amd = is_amd();
-  const int family = processor_family();
-  const std::string_view architecture = host_architecture();
-  if (architecture == "scalar") return {128, 2};
-  const std::uint32_t signature = cpuid(1).eax;
-  const std::uint32_t model = ((signature >> 4) & 0xf) | ((signature >> 12) & 0xf0);
-  // Zen 1 has AVX2 in halves of 128 bits.
-  if (architecture == "avx2") return {256, amd && family == 0x17 && model < 0x30 ? 1 : 2};
-  // Family 0x19 is Zen 3 and Zen 4, of which Zen 4 alone has AVX-512, in halves of 256 bits.
-  return {512, amd && family == 0x19 ? 1 : 2};
+  static const Pipes pipes = [] {
+    const bool amd = is_amd();
+    const int family = processor_family();
+    const std::string_view architecture = host_architecture();
+    if (architecture == "scalar") return Pipes{128, 2};
+    const std::uint32_t signature = cpuid(1).eax;
+    const std::uint32_t model = ((signature >> 4) & 0xf) | ((signature >> 12) & 0xf0);
+    // Zen 1 has AVX2 in halves of 128 bits.
+    if (architecture == "avx2") return Pipes{256, amd && family == 0x17 && model < 0x30 ? 1 : 2};
+    // Family 0x19 is Zen 3 and Zen 4, of which Zen 4 alone has AVX-512, in halves of 256 bits.
+    return Pipes{512, amd && family == 0x19 ? 1 : 2};
+  }();
+  return pipes;
 }
 
 }  // namespace tessera::cpu

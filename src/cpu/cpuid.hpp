@@ -19,7 +19,7 @@ int processor_family();
 
 // How wide the widest vectors above are, and how many of their multiply-adds start in a cycle: one
 // where they take two passes through units of half the width, as on Zen 4 (and Zen 1), two
-// elsewhere.
+// elsewhere. Asked once.
 struct Pipes {
   int vector_bits = 128;
   int multiply_adds_per_cycle = 1;

@@ -23,6 +23,12 @@ constexpr std::int64_t kColumnsWorthCopying = 256;
 constexpr std::int64_t kColumnsWorthPacking = 256;
 constexpr std::int64_t kColumnsWorthFlipping = 64;
 
+// Where a vector's multiply-add takes two passes, as on a Zen 4, a sign flipped in passing may take
+// one's place as well, and rows are packed for more columns. Zen 4, i8, one and two threads,
+// 2026-11, time in place over time packed: 18 products in rows 1.03 and 1.02, B along k 1.03 and
+// 1.03 (1024³ 1.02, 64×4096×4096 1.04, 777×1333×99 1.07), 128 to 256 columns 0.95 to 1.02.
+constexpr std::int64_t kColumnsWorthFlippingInHalves = 384;
+
 // Tile registers read rows in place that end in a part of a group (isa_amx.cpp) for so few columns;
 // for more it pays to copy the rows to where they start on lines. Granite Rapids, one thread,
 // 2026-11, the time by copying over the time in place: bf16 1500×64×400 1.8, 700×70×400 1.5,
@@ -32,8 +38,11 @@ constexpr std::int64_t kColumnsForEndsOfRows = 256;
 
 bool packs_rows(const Product& product) {
   const KernelCode& code = *product.code;
-  if (!has_two_units() || !(code.reads_in_place || code.interleaves)) return false;
   const bool flips_signs = code.panel_extra_b > 0;
+  if (flips_signs && multiply_add_pipes().multiply_adds_per_cycle == 1) {
+    return product.block_cols() >= kColumnsWorthFlippingInHalves;
+  }
+  if (!has_two_units() || !(code.reads_in_place || code.interleaves)) return false;
   return product.block_cols() >= (flips_signs ? kColumnsWorthFlipping : kColumnsWorthPacking);
 }
 
