@@ -66,10 +66,11 @@ constexpr std::int64_t kShortDepth = 32;
 constexpr std::int64_t kPartOfL2 = 2;
 
 // Of a block of C, where there are wide registers, `nr` columns of a register tile, and B's rows
-// are dense.
+// are dense. `cuts_rows`: workers share C's rows, and its columns may not be written so
+// (core/passing_rule.hpp).
 inline bool goes_along_rows(std::int64_t scratchpad_bytes, int nr, std::int64_t rows,
-                            std::int64_t cols, std::int64_t depth, int sum_bytes) {
-  return depth <= kShortDepth && rows > kRowsOfOneWideTile && 2 * cols > nr &&
+                            std::int64_t cols, std::int64_t depth, int sum_bytes, bool cuts_rows) {
+  return !cuts_rows && depth <= kShortDepth && rows > kRowsOfOneWideTile && 2 * cols > nr &&
          kPartOfL2 * rows * cols * sum_bytes >= scratchpad_bytes;
 }
 

@@ -190,9 +190,11 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
 
 bool goes_along_rows(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
+  const bool are_shared = plan.schedule.workers > 1 && product.block_cols() < product.c.cols;
   return product.a_in_place && code.wide_rows > 0 && !is_narrow_tile(code.mr) &&
          tessera::goes_along_rows(second_level_cache(plan), code.nr, product.block_rows(),
-                                  product.block_cols(), product.depth(), size_of(code.accumulator));
+                                  product.block_cols(), product.depth(), size_of(code.accumulator),
+                                  are_shared && !may_cut_written_rows(plan.machine));
 }
 
 int streams_of(const Plan& plan, const Product& product) {

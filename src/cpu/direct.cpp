@@ -89,7 +89,8 @@ const void* packed_operand(const DirectForm::Packing& packing, const void* data,
 // same, but take longer to find out what: of 64³ on two threads, 0.3 of 3.7 µs (Zen 4, f32,
 // 2026-11).
 bool run_in_parts(const DirectForm& form, const Operands& operands, int workers, int threads) {
-  std::int64_t each = size_of_part(form.task.cols, workers, form.columns.tile);
+  std::int64_t each =
+      form.keeps_rows_whole ? 0 : size_of_part(form.task.cols, workers, form.columns.tile);
   const bool of_columns = each > 0;
   if (!of_columns) each = size_of_part(form.task.rows, workers, form.rows.tile);
   if (each == 0) return false;
@@ -177,6 +178,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
   form.passes = passes_the_short_way(plan, product);
+  form.keeps_rows_whole = step.goes_along_rows && !may_cut_written_rows(plan.machine);
   const bool by_strips = walks_strips(plan, product);
   form.task.sums_are_far =
       step.goes_along_rows || by_strips || (!product.is_dots && walks_rows(sizes, l2));

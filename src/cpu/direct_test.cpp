@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -212,6 +213,41 @@ TEST(Direct, PacksCollidingRowsInPassing) {
         EXPECT_EQ(passing.c.bytes(), in_place.c.bytes());
       }
     }
+  }
+}
+
+// A large C with a short k is written by whole rows, which threads share out where L2 is small
+// (core/passing_rule.hpp); else by columns, too.
+TEST(Direct, ThreadsKeepWrittenRowsWhole) {
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    Plan plan = plan_for(type, {}, 1.5, 0.5);
+    const cpu::KernelCode& code = cpu::code_of(plan);
+    if (code.wide_rows == 0 || is_narrow_tile(code.mr)) GTEST_SKIP() << "has no wide registers";
+    plan.schedule.workers = 2;
+    const std::int64_t cols = (std::int64_t{10} << 10) / size_of(type);
+    const auto form_with = [&](std::int64_t rows, int block_m, std::int64_t block_n, int l2) {
+      const GemmShape shape{rows, cols, 2};
+      plan.problem.groups = {shape};
+      plan.tile.block_m = block_m;
+      plan.tile.block_n = static_cast<int>(block_n);
+      plan.machine.scratchpad_bytes = l2;
+      Product product(plan.problem.types, shape, 0.5, Fill::normal, 43);
+      const Operands operands = product.operands();
+      const auto form = cpu::direct_form(plan, code, operands);
+      if (!form) throw std::logic_error("not the short way");
+      const bool shares_out = cpu::run_directly(plan, code, {&operands, 1}, 2);
+      if (shares_out) EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
+      const bool is_wide = form->task.rows_ahead > 0 && form->task.sums_are_far;
+      return std::tuple(is_wide, form->keeps_rows_whole, shares_out);
+    };
+    constexpr int kSmall = 1 << 20;
+    constexpr int kLarge = 2 << 20;
+    EXPECT_EQ(form_with(240, 120, cols, kSmall), std::tuple(true, true, true));
+    EXPECT_EQ(form_with(240, 120, cols, kLarge), std::tuple(true, false, true));
+    EXPECT_EQ(form_with(240, 240, cols / 2, kSmall), std::tuple(false, false, true));
+    EXPECT_EQ(form_with(240, 240, cols / 2, kLarge), std::tuple(true, false, true));
+    // Strips of twelve would leave one thread 60 rows and the other 40.
+    EXPECT_EQ(form_with(100, 60, cols, kSmall), std::tuple(true, true, false));
   }
 }
 

@@ -234,10 +234,12 @@ bool CpuVariants::reads_a_beside_panels(const TileConfig& packed, int workers) c
   return is_few && row_bytes <= kMostBytesAcross && bytes <= l2;
 }
 
-bool CpuVariants::goes_along_rows_here(const TileConfig& packed) const {
+bool CpuVariants::goes_along_rows_here(const TileConfig& packed, int workers) const {
+  const bool are_shared = workers > 1 && cols_of(packed) < product.shape.n;
   return kernel.reads_in_place && !is_narrow_tile(packed.mr) && product.b_rows_are_dense &&
          goes_along_rows(request.machine.scratchpad_bytes, packed.nr, rows_of(packed),
-                         cols_of(packed), product.shape.k, size_of(kernel.a));
+                         cols_of(packed), product.shape.k, size_of(kernel.a),
+                         are_shared && !may_cut_written_rows(request.machine));
 }
 
 // As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
@@ -342,7 +344,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     // What is packed would be widened as well.
     if (kernel.widens) return tiles;
   }
-  if (goes_along_rows_here(packed)) {
+  if (goes_along_rows_here(packed, workers)) {
     tiles.push_back(in_place(packed, true, workers, splits));
     return tiles;
   }

@@ -56,7 +56,7 @@ struct CpuVariants {
   bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
   bool reads_few_columns_in_place(const TileConfig& packed) const;
   bool reads_a_beside_panels(const TileConfig& packed, int workers) const;
-  bool goes_along_rows_here(const TileConfig& packed) const;
+  bool goes_along_rows_here(const TileConfig& packed, int workers) const;
   bool reads_in_registers() const;
   std::int64_t most_rows_in_registers() const;
   bool deals_columns(int workers) const;
