@@ -37,7 +37,8 @@ inline bool has_much_room(const Machine& machine) {
 // two threads, 2026-11, the time so over the time with rows whole, or where columns are divided by
 // register tiles, 26 random products of k ≤ 32 and a C of 0.5 to 12 MB, f64 1.2 to 1.6 (1125×154×8
 // 3.3, 220×651×4 2.3, 1000×500×4 2 to 9.8), f32 1.10 (199×1808×6 3.6 to 4.3). Emerald Rapids has no
-// such trouble, and two by two parts of f64 823×846×6 on four threads take 0.7 of the time so.
+// such trouble, and two by two parts of f64 823×846×6 on four threads take 0.7 of the time so. A
+// Zen 5 was not measured, nor a C that is a third of the last cache and goes by strips.
 inline bool may_cut_written_rows(const Machine& machine) {
   return has_much_room(machine);
 }
