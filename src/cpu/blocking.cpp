@@ -188,13 +188,18 @@ int wide_rows_ahead(const Plan& plan, const Product& product) {
   return collide && streams_rather ? 0 : ahead;
 }
 
+// Whether several workers write parts of the same rows of C.
+bool shares_rows_of_c(const Plan& plan, const Product& product) {
+  return plan.schedule.workers > 1 && product.block_cols() < product.c.cols;
+}
+
 bool goes_along_rows(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
-  const bool are_shared = plan.schedule.workers > 1 && product.block_cols() < product.c.cols;
   return product.a_in_place && code.wide_rows > 0 && !is_narrow_tile(code.mr) &&
-         tessera::goes_along_rows(second_level_cache(plan), code.nr, product.block_rows(),
-                                  product.block_cols(), product.depth(), size_of(code.accumulator),
-                                  are_shared && !may_cut_written_rows(plan.machine));
+         tessera::goes_along_rows(
+             second_level_cache(plan), code.nr, product.block_rows(), product.block_cols(),
+             product.depth(), size_of(code.accumulator),
+             shares_rows_of_c(plan, product) && !may_cut_written_rows(plan.machine));
 }
 
 int streams_of(const Plan& plan, const Product& product) {
@@ -378,8 +383,7 @@ constexpr std::int64_t kLeastRowBytesToFetch = 768;
 bool fetches_rows_of_c(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   const MatrixView& c = product.c;
-  const bool are_shared = plan.schedule.workers > 1 && product.block_cols() < c.cols;
-  return code.rows_together > 0 && product.sums_in_c() && !are_shared &&
+  return code.rows_together > 0 && product.sums_in_c() && !shares_rows_of_c(plan, product) &&
          c.row_stride * size_of(c.type) >= kLeastRowBytesToFetch &&
          leaves_nearest(c_bytes(product), plan.machine.l1_bytes) &&
          rows_keep_apart(c, code.mr, nearest_cache_ways());

@@ -174,7 +174,8 @@ void dot_tile(const DotTask<Ops>& task) {
   const std::int64_t far_ahead = task.far_ahead;
   std::int64_t left = task.depth;
   for (; left >= kStep; left -= kStep, a += kStep, b += kStep) {
-    // A loop that counts what it asks for takes most of the gain of one row of f32 (1.04 for 1.16).
+    // Written out: a loop that counts its requests makes one row of f32 1.04 times as fast,
+    // not 1.16.
     if (fetched == Columns) {
       fetch_columns<Columns>(b + far_ahead, b_column);
     } else if (fetched == kFetchedByParts) {
