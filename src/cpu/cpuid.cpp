@@ -84,6 +84,8 @@ bool has_two_units() {
   return is_so;
 }
 
+const bool splits_masked_stores = is_amd();
+
 int processor_family() {
   const std::uint32_t signature = cpuid(1).eax;
   return static_cast<int>(((signature >> 8) & 0xf) + ((signature >> 20) & 0xff));

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "cpu/convert.hpp"
+#include "cpu/cpuid.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/pack.hpp"
 
@@ -46,6 +47,36 @@ auto load_few_widened(const Source* from, int count) {
   const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from - missing));
   const __m128i places = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kPlaces + 2 * missing));
   return widened<Source>(_mm_shuffle_epi8(last, places));
+}
+
+// Stores the first elements of eight of 4 bytes, or of four of 8, as many as `mask` says; a
+// register tile's last vector is mostly a whole one. Zen 3, 2026-11, nanoseconds with vmaskmov and
+// without, 1 to 8 elements: 5.2, 5.1, 5.0, 5.1, 7.8, 8.3, 9.0, 9.0
+// and 2.0, 2.0, 2.0, 3.2, 3.6, 3.7, 3.7, 2.4, the loop's included. With what processor it is asked
+// first, bf16 and i8 of a short k took 1.1 and 1.2 times as long there. On Intel's a masked store
+// is one store: Emerald Rapids, 40 awkward products and 30 of a short k, the time with masks alone
+// over the time so, f32 0.97 to 0.99, f64 0.99, bf16 0.95 to 0.97, i8 0.99 to 1.01; without masks
+// 0.94 to 0.99.
+inline void store_first(void* to, __m256 elements, __m256i mask) {
+  const int lanes = _mm256_movemask_ps(_mm256_castsi256_ps(mask));
+  auto* at = static_cast<float*>(to);
+  if (lanes == 0xff) return _mm256_storeu_ps(at, elements);
+  if (!splits_masked_stores) return _mm256_maskstore_ps(at, mask, elements);
+  __m128 rest = _mm256_castps256_ps128(elements);
+  int left = lanes;
+  if (left & 0x8) {
+    _mm_storeu_ps(at, rest);
+    rest = _mm256_extractf128_ps(elements, 1);
+    at += 4;
+    left >>= 4;
+  }
+  if (left & 0x2) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(at), rest);
+    rest = _mm_movehl_ps(rest, rest);
+    at += 2;
+    left >>= 2;
+  }
+  if (left & 0x1) _mm_store_ss(at, rest);
 }
 
 // kRows rows of kChunk units, `row_bytes` apart, become kChunk rows of kRows units, `stride` apart.
@@ -177,7 +208,7 @@ struct AccumulateF32 {
   static Vec load(const Acc* from) { return _mm256_loadu_ps(from); }
   static Vec load(const Acc* from, Mask mask) { return _mm256_maskload_ps(from, mask); }
   static void store(Acc* to, Vec value) { _mm256_storeu_ps(to, value); }
-  static void store(Acc* to, Vec value, Mask mask) { _mm256_maskstore_ps(to, mask, value); }
+  static void store(Acc* to, Vec value, Mask mask) { store_first(to, value, mask); }
   static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
   static Vec multiply(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
   static Vec scale_add(Vec value, Vec factor, Vec c) { return _mm256_fmadd_ps(factor, c, value); }
@@ -197,7 +228,9 @@ struct AccumulateF64 {
   static Vec load(const Acc* from) { return _mm256_loadu_pd(from); }
   static Vec load(const Acc* from, Mask mask) { return _mm256_maskload_pd(from, mask); }
   static void store(Acc* to, Vec value) { _mm256_storeu_pd(to, value); }
-  static void store(Acc* to, Vec value, Mask mask) { _mm256_maskstore_pd(to, mask, value); }
+  static void store(Acc* to, Vec value, Mask mask) {
+    store_first(to, _mm256_castpd_ps(value), mask);
+  }
   static Vec add(Vec a, Vec b) { return _mm256_add_pd(a, b); }
   static Vec multiply(Vec a, Vec b) { return _mm256_mul_pd(a, b); }
   static Vec scale_add(Vec value, Vec factor, Vec c) { return _mm256_fmadd_pd(factor, c, value); }
@@ -219,7 +252,9 @@ struct AccumulateI32 {
   static void store(Acc* to, Vec value) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), value);
   }
-  static void store(Acc* to, Vec value, Mask mask) { _mm256_maskstore_epi32(to, mask, value); }
+  static void store(Acc* to, Vec value, Mask mask) {
+    store_first(to, _mm256_castsi256_ps(value), mask);
+  }
   static Vec add(Vec a, Vec b) { return _mm256_add_epi32(a, b); }
   static Vec multiply(Vec a, Vec b) { return _mm256_mullo_epi32(a, b); }
   static Vec scale_add(Vec value, Vec factor, Vec c) {
