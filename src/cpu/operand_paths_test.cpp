@@ -14,6 +14,7 @@
 #include "core/in_place_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "cpu/blocking.hpp"
+#include "cpu/product.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
@@ -47,6 +48,28 @@ TEST_P(Kernels, DotProductsOfEverySize) {
                         {.column_major = true});
         ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
       }
+    }
+  }
+}
+
+// One element of C: its column of B lies along k, though its rows are next to each other, too; but
+// for one out of a wider matrix.
+TEST_P(Kernels, OneElementIsADotProduct) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  std::uint64_t seed = 560;
+  for (const std::int64_t k : {1, 7, 16, 50, 129, 1209}) {
+    for (const std::int64_t padding : {0, 3}) {
+      Plan plan = plan_for(kernel(), types_of(kernel(), k % 2 == 0), {1, 1, k}, {1, 1, 1024}, {});
+      plan.tile.a_in_place = true;
+      plan.tile.b_in_place = true;
+      plan.problem.beta = k == 50 ? 1 : 0;
+      if (k == 7) plan.problem.epilogue = {BiasAxis::row, Activation::relu};
+      Product product(plan.problem.types, {1, 1, k}, plan.problem.beta, Fill::normal, seed++, {},
+                      {.padding = padding});
+      const Operands operands = product.operands(plan.problem.epilogue);
+      EXPECT_EQ(cpu::product_of(operands, plan.tile, plan.problem, code).is_dots,
+                code.multiplies_dots && padding == 0);
+      ASSERT_EQ(run_and_check(plan, product, 1), "") << k << ", " << padding;
     }
   }
 }

@@ -177,7 +177,8 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
   block.b_crosses_lines = faced.b_rows_are_dense && b_layout.alignment < kCacheLineBytes;
   block.a_lies_along_k = faced.a_lies_along_k;
-  block.is_dots = facing.b_in_place && faced.b_lies_along_k && !faced.b_rows_are_dense;
+  block.is_dots =
+      facing.b_in_place && faced.b_lies_along_k && (!faced.b_rows_are_dense || faced.shape.n == 1);
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   block.b_row_bytes = n * block.b_size;
