@@ -217,10 +217,14 @@ bool CpuVariants::reads_few_columns_in_place(const TileConfig& packed) const {
 // of: f32 of up to 512 KB 700×25×150 1.19, 2000×31×40 1.30, 200×40×500 1.13, 500×96×200 1.08, but
 // 150×120×800 0.71; of more 60×26×3000 1.07, 400×28×900 0.78; f64 900×56×60 1.07, 150×22×400 0.97,
 // 200×40×500 0.74. Two workers, which may both read all of A: f32 128×128×2000 1.07, 64×64×20000
-// 0.75 to 0.97, 128×128×32768 0.91, f64 128×128×2000 1.08, 96×96×10000 0.92, 64×64×20000 0.85.
+// 0.75 to 0.97, 128×128×32768 0.91, f64 128×128×2000 1.08, 96×96×10000 0.92, 64×64×20000 0.85. That
+// was while panels' tiles stored their last vector by a mask (cpu/ops_avx2.hpp). Since then, A in
+// rows and more columns: f32 1000×300×100 1.08, 1500×150×110 1.18, 600×500×115 1.11, 600×2000×100
+// 1.06, k = 160 0.87 to 1.01, k = 300 0.69 to 1.03; f64 k = 60 1.11 to 1.20, 100 1.02 to 1.14, 160
+// 0.87 to 1.10.
 bool CpuVariants::reads_a_beside_panels(const TileConfig& packed, int workers) const {
   constexpr std::int64_t kFewColumnBytes = 512;
-  constexpr double kShortRowBytes = 256;
+  constexpr double kShortRowBytes = 480;
   constexpr double kMostBytesAcross = 2048;  // along k; beyond, the backend takes other code
   constexpr double kScratchpadsOfA = 4;
   if (!is_narrow_tile(packed.mr) || !kernel.reads_in_place) return false;
@@ -265,10 +269,11 @@ TileConfig CpuVariants::in_passing(TileConfig tile, int workers, int splits) con
 // time with 4096 bytes over the time so, two lists of 43 and 57 products with k of 750 to 11000, A
 // in rows beside 1 to 12 columns: f32 1.05, f64 1.09 and 1.08, i8 1.01 (f32 7×1×3535 1.9,
 // 4×3×2042 1.3, 57×3×6179 0.9, f64 0.81; f64 7×2×741 1.9, 97×1×1132 1.2); with more columns level.
-// Not measured with narrow registers.
+// Zen 3, 40 such products of k from 300 on: f32 1.01, f64 1.05, bf16 1.02, i8 1.00 (f32 50×1×1781
+// 1.3, 4×2×3518 1.5).
 std::int64_t CpuVariants::dot_bytes(int workers) const {
   const std::int64_t rows = std::max<std::int64_t>(1, product.shape.m);
-  const bool is_deep = workers == 1 && !is_narrow_tile(kernel.tile.mr);
+  const bool is_deep = workers == 1;
   return is_deep ? std::max(kDotBytes, kDotBytes * kMostRowsOfDots / rows) : kDotBytes;
 }
 
