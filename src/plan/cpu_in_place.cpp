@@ -167,12 +167,17 @@ double CpuVariants::bytes_of_part_of_b(int workers) const {
 // threads of a Zen 4, 2026-11, the time as planned without over the time so: f32 2×1158×312 2.2,
 // 12×1184×59 1.37, 15×63×719 1.54, 14×414×340 1.51, 8×1000×1000 1.07, 12×2000×2000 1.15,
 // 16×300×500 1.30; bf16 4×800×800 1.21, i8 4×800×800 1.48, 12×1000×1000 1.53, f16 4×800×800 1.69.
+// Of a Zen 3, with the cost of rows cut (plan/worker_time_cpu.cpp): f32 3×1254×342 1.6, 1×3000×300
+// 1.7, 8×1500×400 1.6, 5×2000×500 1.9, 7×500×289 1.6; f64 8×1500×400 1.2; 36 products of 1 to 16
+// rows f32 1.03, f64 1.00, bf16 1.06, i8 1.05. More rows had better not be dealt so there:
+// 9×1716×144 0.79, 14×307×580 0.78.
 bool CpuVariants::are_shares(const TileConfig& tile, int workers, int splits) const {
   const GemmShape& shape = product.shape;
+  const bool suits = is_in_halves() || (is_narrow_tile(tile.mr) && shape.m <= kMostRowsOfNarrow);
   const bool is_long = tile.block_n * size_of(kernel.b) > kPageBytes / 2;
   const bool collide =
       kernel.interleaves && shape.n % (kCollidingRowBytes / size_of(kernel.b)) == 0;
-  return workers > 1 && splits == 1 && !collide && is_in_halves() && is_one_product() &&
+  return workers > 1 && splits == 1 && !collide && suits && is_one_product() &&
          tile.block_m >= shape.m && pieces(shape.n, tile.block_n) == workers &&
          (is_long || !b_is_far());
 }

@@ -66,6 +66,16 @@ TEST(FewRows, SharesOfColumnsAreReadInPlace) {
   }
 }
 
+// Narrow register tiles' likewise, of as many rows as one wide tile holds.
+TEST(FewRows, NarrowTilesShareColumns) {
+  const Machine machine = with_workers(machine_by_name("avx2-laptop"), 2);
+  for (const GemmShape& shape : {GemmShape{3, 1254, 342}, {5, 902, 485}, {8, 1500, 400}}) {
+    const Plan plan = make_plan(dense_problem(shape, gemm_types_for(ElementType::f32)), machine);
+    EXPECT_TRUE(plan.tile.b_in_place) << shape.n;
+    EXPECT_EQ(plan.decomposition.tiles_n, 2) << shape.n;
+  }
+}
+
 // Of rows that lie whole pages apart in memory few are cut: k is.
 TEST(FewRows, FarRowsThatCollideAreNotCut) {
   const Machine machine = with_workers(machine_by_name("zen4"), 2);

@@ -96,9 +96,11 @@ constexpr double kRowOfBCutShort = 30e-9;
 // The streams by which B comes now (docs/notebook_cpu.md, few rows on Zen 4) wait less. Two threads
 // of a Zen 4, 2026-11, columns divided rather than k, for each row that is cut: f32 2×2000×2000 7
 // ns, 2×2100×2000 30, 4×2200×2000 58, 4×3000×2000 30, 2×3000×3000 77, 4×6000×800 38; 8 and 12 rows
-// none or less. Zen 5 has not been measured since.
+// none or less. Zen 5 has not been measured since. Up to eight rows narrow register tiles, which
+// come by streams and wide tiles as well, wait as long (plan/cpu_in_place.cpp, are_shares).
 constexpr double kRowOfBCutInHalves = 80e-9;
 constexpr double kRowsThatWait = 4;
+constexpr double kRowsOfNarrowStreams = 8;
 
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
 // register tile is faster, but not below a third: then too few accumulators are in flight to cover
@@ -210,7 +212,9 @@ double effective_multiply_adds(const Block& block, const Problem& problem, const
 
 double row_of_b_cut(const Block& block, const Machine& machine, int mr, bool interleaves) {
   if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
-  if (multiplies_in_halves(machine, mr) && block.b_in_place) {
+  const bool streams = multiplies_in_halves(machine, mr) ||
+                       (is_narrow_tile(mr) && block.rows <= kRowsOfNarrowStreams);
+  if (streams && block.b_in_place) {
     return block.rows <= kRowsThatWait ? kRowOfBCutInHalves : 0;
   }
   return block.rows <= kStreamedRows ? kRowOfBCut : 0;
