@@ -28,8 +28,9 @@ struct PackSource {
 struct BlockOperand {
   const void* data = nullptr;
   bool in_place = false;
-  // In elements; in place only. B's rows are dense (along_stride is 1), or else its columns, and
-  // then A's rows are too, and both of the caller's type (KernelCode::multiplies_dots).
+  // In elements; in place only. B's rows are dense (along_stride is 1), or else its columns (0 of a
+  // single one), and then A's rows are too, and both of the caller's type
+  // (KernelCode::multiplies_dots).
   std::int64_t along_stride = 0;
   std::int64_t depth_stride = 0;
   std::int64_t panel_bytes = 0;  // from one packed panel to the next

@@ -53,23 +53,28 @@ TEST_P(Kernels, DotProductsOfEverySize) {
 }
 
 // One element of C: its column of B lies along k, though its rows are next to each other, too; but
-// for one out of a wider matrix.
+// for one out of a wider matrix, and beside more rows.
 TEST_P(Kernels, OneElementIsADotProduct) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
   std::uint64_t seed = 560;
   for (const std::int64_t k : {1, 7, 16, 50, 129, 1209}) {
-    for (const std::int64_t padding : {0, 3}) {
-      Plan plan = plan_for(kernel(), types_of(kernel(), k % 2 == 0), {1, 1, k}, {1, 1, 1024}, {});
+    for (const int variant : {0, 1, 2, 3, 4}) {
+      const GemmShape shape{variant == 4 ? 3 : 1, 1, k};
+      Plan plan = plan_for(kernel(), types_of(kernel(), k % 2 == 0), shape, {8, 1, 1024}, {});
       plan.tile.a_in_place = true;
       plan.tile.b_in_place = true;
       plan.problem.beta = k == 50 ? 1 : 0;
       if (k == 7) plan.problem.epilogue = {BiasAxis::row, Activation::relu};
-      Product product(plan.problem.types, {1, 1, k}, plan.problem.beta, Fill::normal, seed++, {},
-                      {.padding = padding});
-      const Operands operands = product.operands(plan.problem.epilogue);
-      EXPECT_EQ(cpu::product_of(operands, plan.tile, plan.problem, code).is_dots,
-                code.multiplies_dots && padding == 0);
-      ASSERT_EQ(run_and_check(plan, product, 1), "") << k << ", " << padding;
+      const Placement a{.column_major = variant == 1, .step = variant == 1 ? 2 : 1};
+      const Placement b{.column_major = variant == 2,
+                        .padding = variant == 2 || variant == 3 ? 3 : 0};
+      Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++, a, b);
+      const cpu::Product faced =
+          cpu::product_of(product.operands(plan.problem.epilogue), plan.tile, plan.problem, code);
+      if (!faced.turned) {
+        EXPECT_EQ(faced.is_dots, code.multiplies_dots && variant < 3) << k << ", " << variant;
+      }
+      ASSERT_EQ(run_and_check(plan, product, 1), "") << k << ", " << variant;
     }
   }
 }

@@ -76,7 +76,7 @@ inline void store_first(void* to, __m256 elements, __m256i mask) {
     at += 2;
     left >>= 2;
   }
-  if (left & 0x1) _mm_store_ss(at, rest);
+  if (left & 0x1) _mm_storeu_si32(at, _mm_castps_si128(rest));
 }
 
 // kRows rows of kChunk units, `row_bytes` apart, become kChunk rows of kRows units, `stride` apart.

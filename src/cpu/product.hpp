@@ -61,10 +61,10 @@ struct Product {
   std::int32_t sum_column() const { return is_dots ? static_cast<std::int32_t>(c.col_stride) : 1; }
 
   // Of B in place, in elements.
-  // Of a single column any but 1 will do, which is that of rows.
+  // A single column has no next one, and 1 would say that it is rows.
   std::int64_t along_stride_b() const {
     if (!is_dots) return 1;
-    return b.cols == 1 ? depth() + 1 : b.col_stride;
+    return b.cols == 1 ? 0 : b.col_stride;
   }
 
   // Whether A's rows are copied as what they are multiplied as, and how large a copied element is.
@@ -131,10 +131,11 @@ inline Product product_of(const Operands& operands, const TileConfig& tile, cons
   product.specs = operand_specs(turned_tile);
   const KernelCode& kernel = *product.code;
   const bool wants_b = turned_tile.b_in_place && product.packed_b == nullptr;
-  // A single column that lies along k has no rows but by its stride.
-  const bool is_column = product.b.cols == 1;
-  const bool b_has_rows = product.b.col_stride == 1 || is_column;
-  product.is_dots = wants_b && kernel.multiplies_dots && (!b_has_rows || is_column) &&
+  const bool b_has_rows = product.b.col_stride == 1 || product.b.cols == 1;
+  // The column of a single element lies along k, whatever its other stride; beside more rows, a k
+  // so short that they were not turned round (core/orientation_rule.hpp), it is rows of one.
+  const bool is_one = product.c.rows == 1 && product.c.cols == 1;
+  product.is_dots = wants_b && kernel.multiplies_dots && (!b_has_rows || is_one) &&
                     product.b.row_stride == 1 && product.depth() > 0;
   product.a_in_place =
       product.is_dots ? product.a.col_stride == 1 : turned_tile.a_in_place && kernel.reads_in_place;

@@ -173,7 +173,7 @@ double CpuVariants::bytes_of_part_of_b(int workers) const {
 // 9×1716×144 0.79, 14×307×580 0.78.
 bool CpuVariants::are_shares(const TileConfig& tile, int workers, int splits) const {
   const GemmShape& shape = product.shape;
-  const bool suits = is_in_halves() || (is_narrow_tile(tile.mr) && shape.m <= kMostRowsOfNarrow);
+  const bool suits = is_in_halves() || (is_narrow_tile(tile.mr) && shape.m <= kRowsOfOneWideTile);
   const bool is_long = tile.block_n * size_of(kernel.b) > kPageBytes / 2;
   const bool collide =
       kernel.interleaves && shape.n % (kCollidingRowBytes / size_of(kernel.b)) == 0;

@@ -97,10 +97,9 @@ constexpr double kRowOfBCutShort = 30e-9;
 // of a Zen 4, 2026-11, columns divided rather than k, for each row that is cut: f32 2×2000×2000 7
 // ns, 2×2100×2000 30, 4×2200×2000 58, 4×3000×2000 30, 2×3000×3000 77, 4×6000×800 38; 8 and 12 rows
 // none or less. Zen 5 has not been measured since. Up to eight rows narrow register tiles, which
-// come by streams and wide tiles as well, wait as long (plan/cpu_in_place.cpp, are_shares).
+// come by streams and wide tiles as well, are predicted so (plan/cpu_in_place.cpp, are_shares).
 constexpr double kRowOfBCutInHalves = 80e-9;
 constexpr double kRowsThatWait = 4;
-constexpr double kRowsOfNarrowStreams = 8;
 
 // Rows of register tiles that take as long as `rows` rows do. A strip of fewer rows than the
 // register tile is faster, but not below a third: then too few accumulators are in flight to cover
@@ -177,10 +176,11 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
   const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
-  block.b_crosses_lines = faced.b_rows_are_dense && b_layout.alignment < kCacheLineBytes;
+  const bool is_one = faced.shape.m == 1 && faced.shape.n == 1;
   block.a_lies_along_k = faced.a_lies_along_k;
-  block.is_dots =
-      facing.b_in_place && faced.b_lies_along_k && (!faced.b_rows_are_dense || faced.shape.n == 1);
+  block.is_dots = facing.b_in_place && faced.b_lies_along_k && (!faced.b_rows_are_dense || is_one);
+  block.b_crosses_lines =
+      !block.is_dots && faced.b_rows_are_dense && b_layout.alignment < kCacheLineBytes;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   block.b_row_bytes = n * block.b_size;
@@ -212,9 +212,9 @@ double effective_multiply_adds(const Block& block, const Problem& problem, const
 
 double row_of_b_cut(const Block& block, const Machine& machine, int mr, bool interleaves) {
   if (reads_whole_rows(machine, interleaves)) return kRowOfBCutShort;
-  const bool streams = multiplies_in_halves(machine, mr) ||
-                       (is_narrow_tile(mr) && block.rows <= kRowsOfNarrowStreams);
-  if (streams && block.b_in_place) {
+  const bool wait_less =
+      multiplies_in_halves(machine, mr) || (is_narrow_tile(mr) && block.rows <= kRowsOfOneWideTile);
+  if (wait_less && block.b_in_place) {
     return block.rows <= kRowsThatWait ? kRowOfBCutInHalves : 0;
   }
   return block.rows <= kStreamedRows ? kRowOfBCut : 0;
