@@ -84,7 +84,7 @@ bool has_two_units() {
   return is_so;
 }
 
-const bool splits_masked_stores = is_amd();
+const bool kSplitsMaskedStores = is_amd();
 
 int processor_family() {
   const std::uint32_t signature = cpuid(1).eax;

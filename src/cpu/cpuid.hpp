@@ -17,7 +17,7 @@ bool has_two_units();
 // Whether AVX2's stores by a mask take dozens of operations: AMD's processors (measured on a Zen
 // 3). Microkernels ask at every such store, so it is found out before main; who multiplies earlier
 // still gets false, which is slower and as right.
-extern const bool splits_masked_stores;
+extern const bool kSplitsMaskedStores;
 
 // As CPUID counts: AMD's Zen 1 and 2 are 0x17, Zen 3 and 4 0x19, Zen 5 is 0x1a.
 int processor_family();

@@ -61,7 +61,7 @@ inline void store_first(void* to, __m256 elements, __m256i mask) {
   const int lanes = _mm256_movemask_ps(_mm256_castsi256_ps(mask));
   auto* at = static_cast<float*>(to);
   if (lanes == 0xff) return _mm256_storeu_ps(at, elements);
-  if (!splits_masked_stores) return _mm256_maskstore_ps(at, mask, elements);
+  if (!kSplitsMaskedStores) return _mm256_maskstore_ps(at, mask, elements);
   __m128 rest = _mm256_castps256_ps128(elements);
   int left = lanes;
   if (left & 0x8) {
