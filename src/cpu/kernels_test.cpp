@@ -160,38 +160,42 @@ TEST_P(Kernels, BitsDoNotDependOnStreams) {
   }
 }
 
-// Columns of B along k, in memory or near: fetched or not, and what is between C's rows stays.
+// Columns of B along k, in memory or near: fetched or not, and what is between C's rows stays. They
+// may lie a multiple of the nearest cache's sets apart.
 TEST_P(Kernels, BitsOfDotsDoNotDependOnWhereColumnsAre) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
   if (!code.multiplies_dots) GTEST_SKIP() << "makes no dot products";
   const std::int64_t depth = 131;
   const std::vector<unsigned char> source = random_bytes(1 << 16, 13);
+  const std::int64_t colliding = 4096 / size_of(kernel().b);
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 9, 13, 16, 21}) {
     for (const std::int64_t cols : {1, 2, 3, 5, 8, 13}) {
       const std::int64_t stride = cols + 2;
       const auto bytes = static_cast<std::size_t>(rows * stride * size_of(code.accumulator));
-      std::vector<unsigned char> found[2];
-      for (const bool is_far : {false, true}) {
-        std::vector<unsigned char>& sum = found[is_far];
-        sum.assign(bytes, 0x11);
-        cpu::BlockTask task;
-        task.rows = rows;
-        task.cols = cols;
-        task.depth = depth;
-        task.a = {source.data(), true, depth + 1, 1, 0};
-        task.b = {source.data() + 4096, true, depth + 5, 1, 0};
-        task.sum = sum.data();
-        task.sum_stride = stride;
-        task.b_is_far = is_far;
-        code.multiply(task);
-      }
-      ASSERT_EQ(found[0], found[1]) << rows << "×" << cols;
-      const std::int64_t size = size_of(code.accumulator);
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const auto begin = found[1].begin() + row * stride * size;
-        const auto is_untouched = [](unsigned char byte) { return byte == 0x11; };
-        ASSERT_FALSE(std::all_of(begin, begin + cols * size, is_untouched)) << "row " << row;
-        ASSERT_TRUE(std::all_of(begin + cols * size, begin + stride * size, is_untouched));
+      for (const std::int64_t column : {depth + 5, colliding}) {
+        std::vector<unsigned char> found[2];
+        for (const bool is_far : {false, true}) {
+          std::vector<unsigned char>& sum = found[is_far];
+          sum.assign(bytes, 0x11);
+          cpu::BlockTask task;
+          task.rows = rows;
+          task.cols = cols;
+          task.depth = depth;
+          task.a = {source.data(), true, depth + 1, 1, 0};
+          task.b = {source.data() + 4096, true, column, 1, 0};
+          task.sum = sum.data();
+          task.sum_stride = stride;
+          task.b_is_far = is_far;
+          code.multiply(task);
+        }
+        ASSERT_EQ(found[0], found[1]) << rows << "×" << cols << ", columns " << column << " apart";
+        const std::int64_t size = size_of(code.accumulator);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          const auto begin = found[1].begin() + row * stride * size;
+          const auto is_untouched = [](unsigned char byte) { return byte == 0x11; };
+          ASSERT_FALSE(std::all_of(begin, begin + cols * size, is_untouched)) << "row " << row;
+          ASSERT_TRUE(std::all_of(begin + cols * size, begin + stride * size, is_untouched));
+        }
       }
     }
   }

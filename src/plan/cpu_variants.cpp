@@ -265,16 +265,33 @@ TileConfig CpuVariants::in_passing(TileConfig tile, int workers, int splits) con
 }
 
 // How much of k at a time: the fewer rows there are the more of each, for lanes are added up less
-// often. Several workers share products by blocks of k as well. Zen 4, one thread, 2026-11, the
-// time with 4096 bytes over the time so, two lists of 43 and 57 products with k of 750 to 11000, A
-// in rows beside 1 to 12 columns: f32 1.05, f64 1.09 and 1.08, i8 1.01 (f32 7×1×3535 1.9,
-// 4×3×2042 1.3, 57×3×6179 0.9, f64 0.81; f64 7×2×741 1.9, 97×1×1132 1.2); with more columns level.
-// Zen 3, 40 such products of k from 300 on: f32 1.01, f64 1.05, bf16 1.02, i8 1.00 (f32 50×1×1781
-// 1.3, 4×2×3518 1.5).
+// often. Zen 4, one thread, 2026-11, the time with 4096 bytes over the time so, two lists of 43
+// and 57 products with k of 750 to 11000, A in rows beside 1 to 12 columns: f32 1.05, f64 1.09 and
+// 1.08, i8 1.01 (f32 7×1×3535 1.9, 4×3×2042 1.3, 57×3×6179 0.9, f64 0.81; f64 7×2×741 1.9,
+// 97×1×1132 1.2); with more columns level. Zen 3, 40 such products of k from 300 on: f32 1.01,
+// f64 1.05, bf16 1.02, i8 1.00 (f32 50×1×1781 1.3, 4×2×3518 1.5).
+//
+// Beside columns from memory a row of A stays in the nearest cache while they pass by, or half of
+// that cache is for a part of it: Zen 3, one thread, the time otherwise over the time so, nine
+// products of 1 to 4 rows with k of 9000 to 30000 f32 1.22, f64 1.06, bf16 0.99, i8 1.02
+// (1×500×12000 in f32 1.9). Columns in caches are level.
+//
+// Several workers share products of few columns by blocks of k as well. With 64 columns and more
+// for each of them, the time with 4096 bytes over the time so: Zen 3, two threads, 21 products of 1
+// to 16 rows f32 1.11, f64 1.13, bf16 1.11, f16 1.09, i8 1.01, twelve of 1 to 8 columns beside A in
+// rows f32 1.09, f64 1.09, bf16 1.06; Emerald Rapids, 2, 4 and 16 threads, eleven of the former,
+// f32 1.03, 1.02, 1.02, f64 1.02, 1.01, 1.00, bf16 0.99, 0.99, 0.98, i8 0.96, 0.96, 1.02; with
+// AVX2, 2 and 16, f32 1.06, 1.04, f64 1.05, 1.03, bf16 1.06, 1.02, i8 1.00, 1.03.
 std::int64_t CpuVariants::dot_bytes(int workers) const {
-  const std::int64_t rows = std::max<std::int64_t>(1, product.shape.m);
-  const bool is_deep = workers == 1;
-  return is_deep ? std::max(kDotBytes, kDotBytes * kMostRowsOfDots / rows) : kDotBytes;
+  constexpr std::int64_t kManyColumns = 64;
+  const GemmShape& shape = product.shape;
+  const bool is_narrow = is_narrow_tile(kernel.tile.mr);
+  const bool are_many = shape.n >= kManyColumns * workers && (is_narrow || size_of(kernel.a) > 2);
+  if (workers > 1 && !are_many) return kDotBytes;
+  const std::int64_t deep = kDotBytes * kMostRowsOfDots / std::max<std::int64_t>(1, shape.m);
+  const std::int64_t near = request.machine.l1_bytes;
+  const bool row_stays = shape.k * size_of(kernel.a) <= near;
+  return std::max(kDotBytes, b_is_far() && !row_stays ? std::min(deep, near / 2) : deep);
 }
 
 bool CpuVariants::suits_dots() const {

@@ -211,6 +211,23 @@ TEST(FewRows, DotsAreNotCutForTwoWorkers) {
   }
 }
 
+// Few rows take much of k at once, on several workers where each has many columns; beside columns
+// from memory a row of A stays in the nearest cache, which has 32 KB here.
+TEST(FewRows, DotsAreDeep) {
+  Machine machine = machine_by_name("avx2-laptop");
+  machine.cache_bytes = 32 << 20;
+  const auto depth_of = [&](int workers, const GemmShape& shape) {
+    Problem problem = dense_problem(shape, gemm_types_for(ElementType::f64));
+    problem.b.major = Major::column;
+    return make_plan(problem, with_workers(machine, workers)).tile.block_k;
+  };
+  EXPECT_EQ(depth_of(1, {1, 128, 5000}), 5000);
+  EXPECT_EQ(depth_of(2, {1, 128, 5000}), 5000);
+  EXPECT_LE(depth_of(2, {1, 120, 5000}), 640);
+  EXPECT_EQ(depth_of(2, {1, 1000, 4096}), 4096);
+  EXPECT_LE(depth_of(2, {1, 1000, 5000}), 2560);
+}
+
 // A group most of whose B is for few rows makes dot products, whatever the largest one has.
 TEST(FewRows, GroupsOfFewRowsMakeDots) {
   const Machine machine = machine_by_name("zen4");
