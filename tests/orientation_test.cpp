@@ -96,8 +96,9 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_TRUE(is_down({200, 2, 64}, i8, 32, Major::column));
   EXPECT_FALSE(is_down({200, 2, 7}, f32, 16, Major::row));  // AVX2's
   EXPECT_TRUE(is_down({200, 2, 8}, f32, 16, Major::row));
-  EXPECT_FALSE(is_down({200, 2, 63}, f32, 16, Major::column));
-  EXPECT_TRUE(is_down({200, 2, 64}, f32, 16, Major::column));
+  EXPECT_FALSE(is_down({200, 2, 31}, f32, 16, Major::column));
+  EXPECT_TRUE(is_down({200, 2, 32}, f32, 16, Major::column));
+  EXPECT_FALSE(is_down({23, 2, 32}, f32, 16, Major::column));
   EXPECT_FALSE(is_down({8, 8, 500}, f32, 32, Major::row));  // no long side
   // More columns where A lies across k, and vectors are fuller down the long side.
   EXPECT_TRUE(is_down({119, 9, 1093}, f32, 32, Major::column));
@@ -118,7 +119,8 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_FALSE(is_down({119, 9, 127}, f32, 32, Major::column));
   EXPECT_FALSE(is_down({119, 9, 1093}, bf16, 32, Major::column));
   EXPECT_TRUE(is_down({200, 5, 500}, f32, 16, Major::column));
-  EXPECT_FALSE(is_down({200, 10, 500}, f32, 16, Major::column));
+  EXPECT_TRUE(is_down({200, 10, 500}, f32, 16, Major::column));
+  EXPECT_FALSE(is_down({200, 14, 500}, f32, 16, Major::column));
 }
 
 // Of a column-major C the same from the other side.

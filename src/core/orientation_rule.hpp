@@ -77,15 +77,22 @@ inline constexpr std::int64_t kDotBytesForEachCopied = 64;
 // 4.02, 4.86; 32 0.52, 0.75, 1.10, 2.04; 128 0.23, 0.32, 0.46, 0.91. i8 64 0.58, 1.49, 1.76, 2.44;
 // 256 0.65, 1.14, 1.17, 1.53; 512 0.19, 0.89, 0.95, 1.21. f64 with 1, 2 and 4, 4 1.30, 3.78, 4.88;
 // 8 0.67, 0.91, 1.83; 24 0.44, 0.52, 1.07. Registers of half the width, f32: 8 0.65, 3.12, 3.66;
-// 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39. Bytes of few
-// columns elsewhere, the time along the columns over the time down, k = 130, 200, 300, 450: Zen 4,
-// 1589 rows, 2 columns 1.96, 2.42, 2.72, 3.11; 3 1.23, 1.47, 2.42, 2.67; 4 1.11, 1.24, 2.01, 2.17;
-// 6 1.00, 1.02, 1.17, 1.21; 8 and 12 0.95 to 1.01; 60 rows, 6 1.00, 1.16, 1.21, 1.21; the columns
-// along k, too, alike; Emerald Rapids without tile registers 1589×2×300 2.27, ×4×300 1.70,
-// 60×3×200 0.80, the columns along k, too, 3.43, 2.24, 1.56. On the Zen 5 not measured again, so
-// that columns which have to be copied go down from where that pays alone.
+// 64 0.57, 1.13, 1.14; 128 0.72, 0.93, 0.97; f64 with two columns 32 2.47, 256 1.39. Rows across k
+// beside those, Zen 3, 300 rows and two and four columns, the time along the columns over the time
+// down: f32 k = 16 1.54, 1.11 (30 rows 0.93, 0.81), 32 2.40, 1.44 (1.35, 1.02), f64 32 1.65 with
+// two, bf16 4 2.12, 1.21, 16 2.98, 1.51, 64 4.05, 2.53, i8 2.20, 1.77, 2.83, 2.21, 3.92, 3.06; 12
+// rows f32 32 0.73, 0.69, eight bf16 4 1.17, 1.06, i8 1.10, 1.10, five bf16 16 0.86, 0.77.
+// Bytes of few columns elsewhere, the time along the columns over the time down, k = 130, 200, 300,
+// 450: Zen 4, 1589 rows, 2 columns 1.96, 2.42, 2.72, 3.11; 3 1.23, 1.47, 2.42, 2.67;
+// 4 1.11, 1.24, 2.01, 2.17; 6 1.00, 1.02, 1.17, 1.21; 8 and 12 0.95 to 1.01; 60 rows,
+// 6 1.00, 1.16, 1.21, 1.21; the columns along k, too, alike; Emerald Rapids without tile registers
+// 1589×2×300 2.27, ×4×300 1.70, 60×3×200 0.80, the columns along k, too, 3.43, 2.24, 1.56. On the
+// Zen 5 not measured again, so that columns which have to be copied go down from where that pays
+// alone.
 inline std::int64_t least_depth_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kStepsOfNarrow = 64;
+  constexpr std::int64_t kDepthOfNarrow = 32;
+  constexpr std::int64_t kDepthOfNarrowWidened = 4;
   constexpr std::int64_t kDepthOfNarrowDots = 8;
   constexpr std::int64_t kStepsForEach = 10;
   constexpr std::int64_t kStepsLess = 12;
@@ -98,7 +105,10 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
   if (has_tile_registers(tile)) return 2;  // 1 lies either way
   const std::int64_t step = elements_of_step(product);
   if (!is_wide(product, tile)) {
-    return product.rows_lie_along_k ? kDepthOfNarrowDots : kStepsOfNarrow * step;
+    if (product.rows_lie_along_k) return kDepthOfNarrowDots;
+    const bool is_widened = size < 4;
+    if (product.rows < (is_widened ? 8 : 24)) return kStepsOfNarrow * step;
+    return is_widened ? kDepthOfNarrowWidened : kDepthOfNarrow;
   }
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
   const std::int64_t of_few =
@@ -113,25 +123,62 @@ inline double fullness(std::int64_t count, std::int64_t lanes) {
   return static_cast<double>(count) / static_cast<double>((count + lanes - 1) / lanes * lanes);
 }
 
+// The same of registers of half the width, whatever size the elements have: column by column each
+// strip of a few rows takes a part of a line in every step of k, and widens elements one by one; as
+// rows they are whole. One thread, 2026-11, A column-major, the time along C's rows over the time
+// down its columns. Zen 3, 12 products of 100 to 2500 rows and k = 64 to 1000, with 6, 8, 12 and 20
+// columns: f32 1.05, 1.09, 1.17, 1.04 (2000×8×1000 2.1, 1000×16×1000 1.7), f64 1.26, 1.05, 1.05,
+// 0.99 (with 4 1.26), bf16 1.97, 1.38, 1.15, 1.11, f16 2.13, 1.61, 1.25, 1.16, i8 2.70, 1.62, 1.62,
+// 1.32. Less to do, or fewer rows: f32 300×8×64 0.84, 17×12×512 0.77, f64 33×8×512 0.72, bf16
+// 33×12×512 0.76, i8 30×8×16 0.68. Sixty random products of 20 to 3000 rows, 2 to 24 columns and k
+// of 4 to 3000: f32 1.06, f64 1.03, bf16 1.29, f16 1.31, i8 1.41, B along k 1.07, 1.04, 1.29, 1.35,
+// 1.36; Emerald Rapids with AVX2 1.06, 1.02, 1.36, 1.26, 1.51.
+inline bool fills_short_vectors_down(const StoredProduct& product, const RegisterTile& tile,
+                                     double work, bool is_fuller) {
+  constexpr std::int64_t kFewColumns = 12;
+  constexpr std::int64_t kMostColumns = 24;
+  constexpr std::int64_t kManyRows = 64;
+  constexpr std::int64_t kFarBytes = 2 << 20;
+  const std::int64_t depth = product.depth;
+  const bool are_few = product.cols <= kFewColumns;
+  const bool fit_a_vector = product.cols <= tile.nr / 2;
+  const bool leave_lanes = product.cols < tile.nr / 2;
+  if (product.cols > kMostColumns) return false;
+  if (product.element_bytes == 1) {
+    if (leave_lanes) return depth >= 32;
+    return product.rows >= kManyRows ? depth >= (are_few ? 32 : 64) : are_few && depth >= 256;
+  }
+  if (product.element_bytes == 2) {
+    if (leave_lanes) return depth >= 32;
+    if (fit_a_vector) return depth >= 64 && work >= 120e3;
+    return product.rows >= kManyRows && depth >= (are_few ? 64 : 512) && work >= 150e3;
+  }
+  if (!are_few) {
+    return product.element_bytes == 4 && product.rows * depth * product.element_bytes > kFarBytes;
+  }
+  if (!is_fuller) return product.rows >= 2 * kManyRows && depth >= 256;
+  return leave_lanes ? depth >= 64 && work >= 30e3 : depth >= 128 && work >= 200e3;
+}
+
 // Whether vectors down the long side are so much fuller that it makes up for writing C across: for
 // what lies across k, so that nothing is packed for it, and is some work. Zen 5, one thread, f32,
 // 2026-11, A column-major, the time along C's rows over the time down its columns: 119×9×1093 1.97,
 // 3000×12×3000 2.04, 1000×10×200 1.52, 60×12×300 1.14, 1000×18×1000 1.41, 521×37×1055 1.10,
 // 300×36×300 1.09; with less to gain or to do 1000×40×500 1.02, 380×27×577 0.90, 238×17×68 0.87,
-// 100×20×100 0.72. Registers of half the width, f32: 500×6×1000 2.0, 200×5×500 1.8, but with more
-// columns than they have lanes 1000×10×200 0.96 and 50000×10×256 0.70.
+// 100×20×100 0.72.
 inline bool fills_vectors_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kMostVectors = 3;  // across
   constexpr double kFuller = 1.25;
   constexpr std::int64_t kLeastDepth = 128;
   constexpr double kLeastWork = 200e3;  // multiply-adds
+  if (product.rows_lie_along_k) return false;
   const std::int64_t lanes = tile.nr / 2;
   const double work = static_cast<double>(product.rows) * static_cast<double>(product.cols) *
                       static_cast<double>(product.depth);
-  return !product.rows_lie_along_k && product.element_bytes >= 4 &&
-         product.cols <= (is_wide(product, tile) ? kMostVectors * lanes : lanes) &&
-         product.depth >= kLeastDepth && work >= kLeastWork &&
-         fullness(product.rows, lanes) >= kFuller * fullness(product.cols, lanes);
+  const bool is_fuller = fullness(product.rows, lanes) >= kFuller * fullness(product.cols, lanes);
+  if (!is_wide(product, tile)) return fills_short_vectors_down(product, tile, work, is_fuller);
+  return product.element_bytes >= 4 && product.cols <= kMostVectors * lanes &&
+         product.depth >= kLeastDepth && work >= kLeastWork && is_fuller;
 }
 
 // The same of registers of half the width, for columns that lie across k, too, which are copied.

@@ -125,6 +125,29 @@ TEST(NarrowProducts, ThatLeaveLanesAreDotsOfManyRows) {
   }
 }
 
+// Rows that lie across k run along vectors beside few columns, where registers are short, too.
+TEST(NarrowProducts, BesideColumnsOfAAreTurned) {
+  const Machine machine = with_workers(machine_by_name("avx2-laptop"), 1);
+  const auto is_turned_there = [&](ElementType type, const GemmShape& shape) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.a.major = Major::column;
+    return is_turned(problem, shape, make_plan(problem, machine).tile);
+  };
+  using enum ElementType;
+  for (const ElementType type : {f32, f64, bf16, f16, i8}) {
+    EXPECT_TRUE(is_turned_there(type, {1000, 8, 1000})) << name_of(type);
+    EXPECT_TRUE(is_turned_there(type, {1000, 2, 32})) << name_of(type);
+    EXPECT_FALSE(is_turned_there(type, {1000, 25, 1000})) << name_of(type);
+    EXPECT_FALSE(is_turned_there(type, {20, 8, 20})) << name_of(type);
+  }
+  EXPECT_TRUE(is_turned_there(f32, {2000, 16, 1000}));
+  EXPECT_FALSE(is_turned_there(f32, {500, 16, 1000}));
+  EXPECT_FALSE(is_turned_there(f64, {2000, 16, 1000}));
+  EXPECT_TRUE(is_turned_there(bf16, {100, 4, 4}));
+  EXPECT_FALSE(is_turned_there(bf16, {5, 4, 4}));
+  EXPECT_FALSE(is_turned_there(f32, {12, 2, 32}));
+}
+
 // Columns that lie along k are not cut where they are dealt, and are dealt evenly.
 TEST(NarrowProducts, AsDotsAreDealtEvenly) {
   const Machine machine = with_workers(machine_by_name("zen4"), 2);
