@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kDepths[] = {1, 8, 16, 40, 70, 150, 300, 600, 2000};
 
 // What is never read: only strides count.
-alignas(64) std::byte memory[3][1 << 22];
+alignas(64) std::byte memory[3][1 << 24];
 
 template <class View, class Bytes>
 View view_of(Bytes* bytes, std::int64_t rows, std::int64_t cols, bool column_major,
@@ -61,7 +61,7 @@ TEST(Orientation, IsTheSameForThePlannerAndTheBackend) {
            {GemmShape{1, 1, k}, GemmShape{1, 9, k}, GemmShape{9, 1, k}, GemmShape{3, 7, k},
             GemmShape{7, 3, k}, GemmShape{40, 2, k}, GemmShape{40, 6, k}, GemmShape{7, 40, k},
             GemmShape{2, 40, k}, GemmShape{40, 8, k}, GemmShape{30, 30, k}, GemmShape{130, 9, k},
-            GemmShape{18, 100, k}, GemmShape{100, 18, k}}) {
+            GemmShape{18, 100, k}, GemmShape{100, 18, k}, GemmShape{1100, 16, k}}) {
         for (int majors = 0; majors < 8; ++majors) {
           expect_agreement(kernel, shape, majors, 0);
           expect_agreement(kernel, shape, majors, 3);
@@ -121,6 +121,13 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_TRUE(is_down({200, 5, 500}, f32, 16, Major::column));
   EXPECT_TRUE(is_down({200, 10, 500}, f32, 16, Major::column));
   EXPECT_FALSE(is_down({200, 14, 500}, f32, 16, Major::column));
+  EXPECT_FALSE(is_down({25, 24, 30000}, f32, 16, Major::column));
+  EXPECT_FALSE(is_down({7, 5, 32}, i8, 16, Major::column));
+  EXPECT_TRUE(is_down({8, 5, 32}, i8, 16, Major::column));
+  EXPECT_FALSE(is_down({63, 8, 255}, i8, 16, Major::column));
+  EXPECT_TRUE(is_down({64, 8, 32}, i8, 16, Major::column));
+  EXPECT_FALSE(is_down({187, 10, 79}, bf16, 16, Major::column));
+  EXPECT_TRUE(is_down({188, 10, 80}, bf16, 16, Major::column));
 }
 
 // Of a column-major C the same from the other side.

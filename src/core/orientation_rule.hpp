@@ -35,6 +35,12 @@ struct StoredProduct {
   }
 };
 
+// In multiply-adds.
+inline double work_of(const StoredProduct& product) {
+  return static_cast<double>(product.rows) * static_cast<double>(product.cols) *
+         static_cast<double>(product.depth);
+}
+
 // A register tile of sums, of `mr` rows and `nr` columns.
 struct RegisterTile {
   int mr = 0;
@@ -45,6 +51,11 @@ struct RegisterTile {
 // Emerald Rapids i8 241×5×103 with a column-major A takes 3.0 times as long along C's rows.
 inline bool has_tile_registers(const RegisterTile& tile) {
   return tile.mr == tile.nr;
+}
+
+// Sums of a vector, of which a register tile mostly has two in a row.
+inline std::int64_t lanes_of(const RegisterTile& tile) {
+  return std::max(1, tile.nr / 2);
 }
 
 // Elements of a step of k: one of 4 bytes or more, or as many smaller ones as that holds.
@@ -93,6 +104,8 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
   constexpr std::int64_t kStepsOfNarrow = 64;
   constexpr std::int64_t kDepthOfNarrow = 32;
   constexpr std::int64_t kDepthOfNarrowWidened = 4;
+  constexpr std::int64_t kRowsOfNarrow = 24;
+  constexpr std::int64_t kRowsOfNarrowWidened = 8;
   constexpr std::int64_t kDepthOfNarrowDots = 8;
   constexpr std::int64_t kStepsForEach = 10;
   constexpr std::int64_t kStepsLess = 12;
@@ -107,7 +120,8 @@ inline std::int64_t least_depth_down(const StoredProduct& product, const Registe
   if (!is_wide(product, tile)) {
     if (product.rows_lie_along_k) return kDepthOfNarrowDots;
     const bool is_widened = size < 4;
-    if (product.rows < (is_widened ? 8 : 24)) return kStepsOfNarrow * step;
+    const std::int64_t many = is_widened ? kRowsOfNarrowWidened : kRowsOfNarrow;
+    if (product.rows < many) return kStepsOfNarrow * step;
     return is_widened ? kDepthOfNarrowWidened : kDepthOfNarrow;
   }
   const bool are_bytes_along_k = size == 1 && product.rows_lie_along_k;
@@ -123,41 +137,10 @@ inline double fullness(std::int64_t count, std::int64_t lanes) {
   return static_cast<double>(count) / static_cast<double>((count + lanes - 1) / lanes * lanes);
 }
 
-// The same of registers of half the width, whatever size the elements have: column by column each
-// strip of a few rows takes a part of a line in every step of k, and widens elements one by one; as
-// rows they are whole. One thread, 2026-11, A column-major, the time along C's rows over the time
-// down its columns. Zen 3, 12 products of 100 to 2500 rows and k = 64 to 1000, with 6, 8, 12 and 20
-// columns: f32 1.05, 1.09, 1.17, 1.04 (2000×8×1000 2.1, 1000×16×1000 1.7), f64 1.26, 1.05, 1.05,
-// 0.99 (with 4 1.26), bf16 1.97, 1.38, 1.15, 1.11, f16 2.13, 1.61, 1.25, 1.16, i8 2.70, 1.62, 1.62,
-// 1.32. Less to do, or fewer rows: f32 300×8×64 0.84, 17×12×512 0.77, f64 33×8×512 0.72, bf16
-// 33×12×512 0.76, i8 30×8×16 0.68. Sixty random products of 20 to 3000 rows, 2 to 24 columns and k
-// of 4 to 3000: f32 1.06, f64 1.03, bf16 1.29, f16 1.31, i8 1.41, B along k 1.07, 1.04, 1.29, 1.35,
-// 1.36; Emerald Rapids with AVX2 1.06, 1.02, 1.36, 1.26, 1.51.
-inline bool fills_short_vectors_down(const StoredProduct& product, const RegisterTile& tile,
-                                     double work, bool is_fuller) {
-  constexpr std::int64_t kFewColumns = 12;
-  constexpr std::int64_t kMostColumns = 24;
-  constexpr std::int64_t kManyRows = 64;
-  constexpr std::int64_t kFarBytes = 2 << 20;
-  const std::int64_t depth = product.depth;
-  const bool are_few = product.cols <= kFewColumns;
-  const bool fit_a_vector = product.cols <= tile.nr / 2;
-  const bool leave_lanes = product.cols < tile.nr / 2;
-  if (product.cols > kMostColumns) return false;
-  if (product.element_bytes == 1) {
-    if (leave_lanes) return depth >= 32;
-    return product.rows >= kManyRows ? depth >= (are_few ? 32 : 64) : are_few && depth >= 256;
-  }
-  if (product.element_bytes == 2) {
-    if (leave_lanes) return depth >= 32;
-    if (fit_a_vector) return depth >= 64 && work >= 120e3;
-    return product.rows >= kManyRows && depth >= (are_few ? 64 : 512) && work >= 150e3;
-  }
-  if (!are_few) {
-    return product.element_bytes == 4 && product.rows * depth * product.element_bytes > kFarBytes;
-  }
-  if (!is_fuller) return product.rows >= 2 * kManyRows && depth >= 256;
-  return leave_lanes ? depth >= 64 && work >= 30e3 : depth >= 128 && work >= 200e3;
+inline bool are_fuller_down(const StoredProduct& product, const RegisterTile& tile) {
+  constexpr double kFuller = 1.25;
+  const std::int64_t lanes = lanes_of(tile);
+  return fullness(product.rows, lanes) >= kFuller * fullness(product.cols, lanes);
 }
 
 // Whether vectors down the long side are so much fuller that it makes up for writing C across: for
@@ -168,17 +151,45 @@ inline bool fills_short_vectors_down(const StoredProduct& product, const Registe
 // 100×20×100 0.72.
 inline bool fills_vectors_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kMostVectors = 3;  // across
-  constexpr double kFuller = 1.25;
   constexpr std::int64_t kLeastDepth = 128;
-  constexpr double kLeastWork = 200e3;  // multiply-adds
-  if (product.rows_lie_along_k) return false;
-  const std::int64_t lanes = tile.nr / 2;
-  const double work = static_cast<double>(product.rows) * static_cast<double>(product.cols) *
-                      static_cast<double>(product.depth);
-  const bool is_fuller = fullness(product.rows, lanes) >= kFuller * fullness(product.cols, lanes);
-  if (!is_wide(product, tile)) return fills_short_vectors_down(product, tile, work, is_fuller);
-  return product.element_bytes >= 4 && product.cols <= kMostVectors * lanes &&
-         product.depth >= kLeastDepth && work >= kLeastWork && is_fuller;
+  constexpr double kLeastWork = 200e3;
+  return !product.rows_lie_along_k && product.element_bytes >= 4 &&
+         product.cols <= kMostVectors * lanes_of(tile) && product.depth >= kLeastDepth &&
+         work_of(product) >= kLeastWork && are_fuller_down(product, tile);
+}
+
+// The same of registers of half the width, whatever size the elements have: column by column each
+// strip of a few rows takes a part of a line in every step of k, and widens elements one by one; as
+// rows they are whole. One thread, 2026-11, A column-major, the time along C's rows over the time
+// down its columns. Zen 3, 12 products of 100 to 2500 rows and k = 64 to 1000, with 6, 8, 12 and 20
+// columns: f32 1.05, 1.09, 1.17, 1.04 (2000×8×1000 2.1, 1000×16×1000 1.7), f64 1.26, 1.05, 1.05,
+// 0.99 (with 4 1.26), bf16 1.97, 1.38, 1.15, 1.11, f16 2.13, 1.61, 1.25, 1.16, i8 2.70, 1.62, 1.62,
+// 1.32. Less to do, or fewer rows: f32 300×8×64 0.84, 17×12×512 0.77, f64 33×8×512 0.72, bf16
+// 33×12×512 0.76, i8 30×8×16 0.68. Sixty random products of 20 to 3000 rows, 2 to 24 columns and k
+// of 4 to 3000: f32 1.06, f64 1.03, bf16 1.29, f16 1.31, i8 1.41, B along k 1.07, 1.04, 1.29, 1.35,
+// 1.36; Emerald Rapids with AVX2 1.06, 1.02, 1.36, 1.26, 1.51. Scalar kernels follow, unmeasured.
+inline bool fills_short_vectors_down(const StoredProduct& product, const RegisterTile& tile) {
+  constexpr std::int64_t kFewColumns = 12;
+  constexpr std::int64_t kMostColumns = 24;
+  constexpr std::int64_t kLeastRows = 8;
+  constexpr std::int64_t kManyRows = 64;
+  constexpr double kFarBytes = 2 << 20;
+  const auto [rows, cols, depth, size, rows_lie_along_k, cols_lie_along_k] = product;
+  if (rows_lie_along_k || cols > kMostColumns) return false;
+  const std::int64_t lanes = lanes_of(tile);
+  const bool are_few = cols <= kFewColumns;
+  const double work = work_of(product);
+  if (size < 4 && cols < lanes) return rows >= kLeastRows && depth >= 32;
+  if (size == 1) {
+    return rows >= kManyRows ? depth >= (are_few ? 32 : 64) : are_few && depth >= 256;
+  }
+  if (size == 2) {
+    if (cols == lanes) return depth >= 64 && work >= 120e3;
+    return rows >= kManyRows && depth >= (are_few ? 64 : 512) && work >= 150e3;
+  }
+  if (!are_few) return size == 4 && rows >= kManyRows && work * size > kFarBytes * cols;
+  if (!are_fuller_down(product, tile)) return rows >= 2 * kManyRows && depth >= 256;
+  return cols < lanes ? depth >= 64 && work >= 30e3 : depth >= 128 && work >= 200e3;
 }
 
 // The same of registers of half the width, for columns that lie across k, too, which are copied.
@@ -201,7 +212,7 @@ inline bool makes_narrow_dots_down(const StoredProduct& product, const RegisterT
   const bool are_bytes = product.element_bytes == 1;
   if (product.cols > (are_bytes ? kMostColumnsOfBytes : kMostColumns)) return false;
   if (!product.cols_lie_along_k && product.rows < kRowsForEachCopied * product.cols) return false;
-  const std::int64_t lanes = tile.nr / 2;
+  const std::int64_t lanes = lanes_of(tile);
   const std::int64_t vectors = (product.cols + lanes - 1) / lanes;
   const double widening = are_bytes                    ? kWidenedFrom8
                           : product.element_bytes == 2 ? kWidenedFrom16
@@ -232,7 +243,7 @@ inline bool makes_narrow_dots_down(const StoredProduct& product, const RegisterT
 // 1.15. Emerald Rapids without tile registers, 40 products of 22 to 5000 rows, 9 to 12 columns and
 // k of 200 to 5000, bf16 1.25, widened 1.40, f16 1.45, i8 1.11.
 inline bool is_worth_copying_for_dots(const StoredProduct& product, const RegisterTile& tile) {
-  constexpr double kLeastWork = 250e3;  // multiply-adds
+  constexpr double kLeastWork = 250e3;
   constexpr std::int64_t kStepsForEach = 40;
   constexpr std::int64_t kStepsLess = 200;
   constexpr double kLeastWorkOfSmaller = 100e3;
@@ -240,15 +251,14 @@ inline bool is_worth_copying_for_dots(const StoredProduct& product, const Regist
   constexpr std::int64_t kDepthOfPairs = 256;
   constexpr std::int64_t kColumnsOfBytes = 10;
   constexpr std::int64_t kDepthOfBytes = 700;
-  const double work = static_cast<double>(product.rows) * static_cast<double>(product.cols) *
-                      static_cast<double>(product.depth);
+  const double work = work_of(product);
   if (product.element_bytes < 4) {
     const bool are_bytes = product.element_bytes == 1;
     return product.cols <= (are_bytes ? kColumnsOfBytes : kColumnsOfPairs) &&
            product.depth >= (are_bytes ? kDepthOfBytes : kDepthOfPairs) &&
            work >= kLeastWorkOfSmaller;
   }
-  const std::int64_t lanes = tile.nr / 2;
+  const std::int64_t lanes = lanes_of(tile);
   const bool leave_lanes =
       product.cols < lanes || (product.cols > lanes && 4 * product.cols <= 5 * lanes);
   return leave_lanes && work >= kLeastWork &&
@@ -300,7 +310,7 @@ inline bool leaves_lanes_beside_long_rows(const StoredProduct& product, const Re
   if (product.rows < kRowsForEachCopied * product.cols) return false;
   const double steps = static_cast<double>(product.depth * product.element_bytes) / kVectorBytes;
   const double offset = product.element_bytes == 1 ? kGainForOffset : 0;
-  return 1 / fullness(product.cols, tile.nr / 2) >=
+  return 1 / fullness(product.cols, lanes_of(tile)) >=
          kLeastGain + offset + kGainForLanes / std::max(1.0, steps);
 }
 
@@ -339,8 +349,9 @@ inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& t
   if (product.rows <= product.cols) return has_tile_registers(tile) && has_long_columns(product);
   if (has_tile_registers(tile) && product.rows_lie_along_k) return false;
   if (product.cols * 4 > tile.nr) {
-    return fills_vectors_down(product, tile) || makes_dots_down(product, tile) ||
-           leaves_lanes_beside_long_rows(product, tile);
+    const bool fills = is_wide(product, tile) ? fills_vectors_down(product, tile)
+                                              : fills_short_vectors_down(product, tile);
+    return fills || makes_dots_down(product, tile) || leaves_lanes_beside_long_rows(product, tile);
   }
   return product.depth >= least_depth_down(product, tile);
 }

@@ -11,6 +11,7 @@
 
 #include "core/catalogue.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/nearest_cache.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
@@ -167,7 +168,8 @@ TEST_P(Kernels, BitsOfDotsDoNotDependOnWhereColumnsAre) {
   if (!code.multiplies_dots) GTEST_SKIP() << "makes no dot products";
   const std::int64_t depth = 131;
   const std::vector<unsigned char> source = random_bytes(1 << 16, 13);
-  const std::int64_t colliding = 4096 / size_of(kernel().b);
+  const std::int64_t colliding =
+      static_cast<std::int64_t>(cpu::kNearestSetBytes) / size_of(kernel().b);
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 9, 13, 16, 21}) {
     for (const std::int64_t cols : {1, 2, 3, 5, 8, 13}) {
       const std::int64_t stride = cols + 2;

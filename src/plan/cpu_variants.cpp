@@ -271,10 +271,10 @@ TileConfig CpuVariants::in_passing(TileConfig tile, int workers, int splits) con
 // 97×1×1132 1.2); with more columns level. Zen 3, 40 such products of k from 300 on: f32 1.01,
 // f64 1.05, bf16 1.02, i8 1.00 (f32 50×1×1781 1.3, 4×2×3518 1.5).
 //
-// Beside columns from memory a row of A stays in the nearest cache while they pass by, or half of
-// that cache is for a part of it: Zen 3, one thread, the time otherwise over the time so, nine
-// products of 1 to 4 rows with k of 9000 to 30000 f32 1.22, f64 1.06, bf16 0.99, i8 1.02
-// (1×500×12000 in f32 1.9). Columns in caches are level.
+// Beside columns from memory, and short registers, a row of A stays in the nearest cache while they
+// pass by, or half of that cache is for a part of it: Zen 3, one thread, the time otherwise over
+// the time so, nine products of 1 to 4 rows with k of 9000 to 30000 f32 1.22, f64 1.06, bf16 0.99,
+// i8 1.02 (1×500×12000 in f32 1.9). Columns in caches are level.
 //
 // Several workers share products of few columns by blocks of k as well. With 64 columns and more
 // for each of them, the time with 4096 bytes over the time so: Zen 3, two threads, 21 products of 1
@@ -286,12 +286,13 @@ std::int64_t CpuVariants::dot_bytes(int workers) const {
   constexpr std::int64_t kManyColumns = 64;
   const GemmShape& shape = product.shape;
   const bool is_narrow = is_narrow_tile(kernel.tile.mr);
-  const bool are_many = shape.n >= kManyColumns * workers && (is_narrow || size_of(kernel.a) > 2);
-  if (workers > 1 && !are_many) return kDotBytes;
+  const bool may_be_deep =
+      workers == 1 || (shape.n >= kManyColumns * workers && (is_narrow || size_of(kernel.a) > 2));
+  if (!may_be_deep) return kDotBytes;
   const std::int64_t deep = kDotBytes * kMostRowsOfDots / std::max<std::int64_t>(1, shape.m);
   const std::int64_t near = request.machine.l1_bytes;
-  const bool row_stays = shape.k * size_of(kernel.a) <= near;
-  return std::max(kDotBytes, b_is_far() && !row_stays ? std::min(deep, near / 2) : deep);
+  const bool leaves_nearest = is_narrow && b_is_far() && shape.k * size_of(kernel.a) > near;
+  return std::max(kDotBytes, leaves_nearest ? std::min(deep, near / 2) : deep);
 }
 
 bool CpuVariants::suits_dots() const {

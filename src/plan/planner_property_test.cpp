@@ -66,11 +66,15 @@ RC_GTEST_PROP(PlannerProperty, AnySizeIsPlannedOrRefused, ()) {
 }
 
 void expect_planned_or_refused(const GemmShape& shape, ElementType type, const Machine& machine) {
-  try {
-    const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine, {});
-    EXPECT_TRUE(std::isfinite(plan.cost.seconds) && plan.cost.seconds >= 0);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+  Problem problem = dense_problem(shape, gemm_types_for(type));
+  for (const Major major : {Major::row, Major::column}) {
+    problem.a.major = major;
+    try {
+      const Plan plan = make_plan(problem, machine, {});
+      EXPECT_TRUE(std::isfinite(plan.cost.seconds) && plan.cost.seconds >= 0);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+    }
   }
 }
 
