@@ -187,7 +187,10 @@ inline bool fills_short_vectors_down(const StoredProduct& product, const Registe
     if (cols == lanes) return depth >= 64 && work >= 120e3;
     return rows >= kManyRows && depth >= (are_few ? 64 : 512) && work >= 150e3;
   }
-  if (!are_few) return size == 4 && rows >= kManyRows && work * size > kFarBytes * cols;
+  if (!are_few) {
+    const double bytes = static_cast<double>(rows) * static_cast<double>(depth) * size;
+    return size == 4 && rows >= kManyRows && bytes > kFarBytes;
+  }
   if (!are_fuller_down(product, tile)) return rows >= 2 * kManyRows && depth >= 256;
   return cols < lanes ? depth >= 64 && work >= 30e3 : depth >= 128 && work >= 200e3;
 }
