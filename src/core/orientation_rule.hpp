@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/work.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/tile_config.hpp"
 
@@ -29,17 +30,13 @@ struct StoredProduct {
   bool rows_lie_along_k = false;
   bool cols_lie_along_k = false;
 
+  GemmShape shape() const { return {rows, cols, depth}; }
+
   // Operands' elements are of one size.
   StoredProduct transposed() const {
     return {cols, rows, depth, element_bytes, cols_lie_along_k, rows_lie_along_k};
   }
 };
-
-// In multiply-adds.
-inline double work_of(const StoredProduct& product) {
-  return static_cast<double>(product.rows) * static_cast<double>(product.cols) *
-         static_cast<double>(product.depth);
-}
 
 // A register tile of sums, of `mr` rows and `nr` columns.
 struct RegisterTile {
@@ -155,7 +152,7 @@ inline bool fills_vectors_down(const StoredProduct& product, const RegisterTile&
   constexpr double kLeastWork = 200e3;
   return !product.rows_lie_along_k && product.element_bytes >= 4 &&
          product.cols <= kMostVectors * lanes_of(tile) && product.depth >= kLeastDepth &&
-         work_of(product) >= kLeastWork && are_fuller_down(product, tile);
+         multiply_adds(product.shape()) >= kLeastWork && are_fuller_down(product, tile);
 }
 
 // The same of registers of half the width, whatever size the elements have: column by column each
@@ -180,7 +177,7 @@ inline bool fills_short_vectors_down(const StoredProduct& product, const Registe
   if (rows_lie_along_k || cols > kMostColumns) return false;
   const std::int64_t lanes = lanes_of(tile);
   const bool are_few = cols <= kFewColumns;
-  const double work = work_of(product);
+  const double work = multiply_adds(product.shape());
   if (size < 4 && cols < lanes) return rows >= kLeastRows && depth >= 32;
   if (size == 1) {
     return rows >= kManyRows ? depth >= (are_few ? 32 : 64) : are_few && depth >= 256;
@@ -256,7 +253,7 @@ inline bool is_worth_copying_for_dots(const StoredProduct& product, const Regist
   constexpr std::int64_t kDepthOfPairs = 256;
   constexpr std::int64_t kColumnsOfBytes = 10;
   constexpr std::int64_t kDepthOfBytes = 700;
-  const double work = work_of(product);
+  const double work = multiply_adds(product.shape());
   if (product.element_bytes < 4) {
     const bool are_bytes = product.element_bytes == 1;
     return product.cols <= (are_bytes ? kColumnsOfBytes : kColumnsOfPairs) &&
