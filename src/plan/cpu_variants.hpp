@@ -55,7 +55,9 @@ struct CpuVariants {
   bool goes_short_way(const TileConfig& packed, int workers) const;
   bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
   bool reads_few_columns_in_place(const TileConfig& packed) const;
+  int depth_beside_few_columns(std::int64_t cols, std::int64_t splits) const;
   bool reads_a_beside_panels(const TileConfig& packed, int workers) const;
+  bool strides_beside_panels(const TileConfig& packed) const;
   bool goes_along_rows_here(const TileConfig& packed, int workers) const;
   bool reads_in_registers() const;
   std::int64_t most_rows_in_registers() const;
