@@ -405,7 +405,41 @@ TEST(Planner, SmallProductsGoOverKOnce) {
   }
   EXPECT_GE(depth_of(ElementType::i8, {20, 30, 1000}), 1000);
   EXPECT_LT(depth_of(ElementType::i8, {150, 30, 2000}), 2000);  // larger
-  EXPECT_LT(depth_of(ElementType::i8, {3, 3, 20000}), 20000);   // longer
+  EXPECT_LT(depth_of(ElementType::i8, {9, 9, 20000}), 20000);   // longer
+}
+
+// Blocks of few columns read in place leave room for the next one in the second-level cache where
+// they do not stay there whole.
+TEST(Planner, FewColumnsInPlaceLeaveRoomForTheNextBlock) {
+  const Machine machine = with_workers(machine_by_name("avx2-laptop"), 1);
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    const auto depth_of = [&](const GemmShape& shape) {
+      const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine);
+      EXPECT_TRUE(plan.tile.b_in_place);
+      return plan.tile.block_k;
+    };
+    const std::int64_t row_bytes = std::int64_t{16} * size_of(type);
+    const auto staying = static_cast<int>(machine.scratchpad_bytes / 2 / row_bytes);
+    EXPECT_EQ(depth_of({300, 16, staying}), staying);
+    const int of_long = depth_of({300, 16, 8 * staying});
+    EXPECT_LE(3 * of_long * row_bytes, machine.scratchpad_bytes);
+    EXPECT_GE(5 * of_long * row_bytes, machine.scratchpad_bytes);
+  }
+}
+
+// A column-major A is packed for several panels of B, where it leaves the nearest cache.
+TEST(Planner, AnAAcrossIsPackedBesidePanels) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
+  const auto is_in_place = [&](const GemmShape& shape, Major a) {
+    Problem problem = dense_problem(shape, gemm_types_for(ElementType::f32));
+    problem.a.major = a;
+    problem.b.major = Major::column;
+    return make_plan(problem, machine).tile.a_in_place;
+  };
+  EXPECT_FALSE(is_in_place({300, 300, 100}, Major::column));
+  EXPECT_TRUE(is_in_place({300, 300, 100}, Major::row));
+  EXPECT_TRUE(is_in_place({300, 30, 100}, Major::column));  // one panel
+  EXPECT_TRUE(is_in_place({50, 300, 100}, Major::column));  // near
 }
 
 }  // namespace
