@@ -112,6 +112,19 @@ struct TransposeRows {
     for (; i < Width; ++i) to[i] = 0;
   }
 
+  // The same of units that stay as they are; `Width` of them are whole vectors.
+  template <class Word, int Width>
+  requires(Width * sizeof(Word) % 32 == 0) static void copy_row(const Word* row, int width,
+                                                                Word* to) {
+    constexpr int kWords = sizeof(Word) / 4;
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    for (int at = 0; at < Width * kWords; at += 8) {
+      const __m256i first = _mm256_cmpgt_epi32(_mm256_set1_epi32(width * kWords - at), lanes);
+      const auto* from = reinterpret_cast<const int*>(row) + at;
+      store(reinterpret_cast<int*>(to) + at, _mm256_maskload_epi32(from, first));
+    }
+  }
+
   static void rows_to_columns(const std::uint32_t* rows, std::int64_t row_bytes, std::uint32_t* to,
                               std::int64_t stride, std::uint32_t flip) {
     const __m256i mask = _mm256_set1_epi32(static_cast<int>(flip));

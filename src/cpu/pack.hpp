@@ -212,6 +212,11 @@ struct Packer {
     Transpose::template widen<Source>(nullptr, nullptr);
   };
 
+  // And for copying the first units of a row.
+  static constexpr bool kCopies = kGroup == 1 && Units::kKeepsBits && requires {
+    Transpose::template copy_row<Word, Width>(nullptr, 0, nullptr);
+  };
+
   // Of one panel. The width is constant, so that the compiler can turn this into vector loads and
   // widening.
   static void interleave(const Source* __restrict__ row, std::int64_t depth_stride,
@@ -240,6 +245,8 @@ struct Packer {
         at_edge(row, source, width, kGroup, to);
       } else if constexpr (kWidens && kGroup == 1) {
         Transpose::template widen_row<Source, Width>(row, width, to);
+      } else if constexpr (kCopies) {
+        Transpose::template copy_row<Word, Width>(reinterpret_cast<const Word*>(row), width, to);
       } else {
         int i = 0;
         for (; i < width; ++i) to[i] = Units::combine(row + i, source.depth_stride);

@@ -104,6 +104,18 @@ struct TransposeRows {
     }
   }
 
+  // The same of units that stay as they are.
+  template <class Word, int Width>
+  static void copy_row(const Word* row, int width, Word* to) {
+    constexpr int kWords = sizeof(Word) / 4;
+    for (int at = 0; at < Width * kWords; at += 16) {
+      const auto* from = reinterpret_cast<const int*>(row) + at;
+      const __m512i units = _mm512_maskz_loadu_epi32(first_of(width * kWords - at), from);
+      _mm512_mask_storeu_epi32(reinterpret_cast<int*>(to) + at, first_of(Width * kWords - at),
+                               units);
+    }
+  }
+
   static void rows_to_columns(const std::uint32_t* rows, std::int64_t row_bytes, std::uint32_t* to,
                               std::int64_t stride, std::uint32_t flip) {
     const __m512i mask = _mm512_set1_epi32(static_cast<int>(flip));
