@@ -113,7 +113,14 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_TRUE(is_down({119, 10, 700}, i8, 32, Major::row));
   EXPECT_FALSE(is_down({119, 10, 699}, i8, 32, Major::row));
   EXPECT_FALSE(is_down({119, 11, 1093}, i8, 32, Major::row));
-  EXPECT_FALSE(is_down({119, 14, 1093}, f32, 32, Major::column));
+  // Of few of them vectors need not be fuller, beside a long k.
+  EXPECT_TRUE(is_down({119, 14, 1093}, f32, 32, Major::column));
+  EXPECT_FALSE(is_down({119, 14, 143}, f32, 32, Major::column));
+  EXPECT_TRUE(is_down({119, 14, 144}, f32, 32, Major::column));
+  EXPECT_FALSE(is_down({35, 14, 144}, f32, 32, Major::column));
+  EXPECT_FALSE(is_down({240, 20, 255}, f64, 16, Major::column));
+  EXPECT_TRUE(is_down({240, 20, 256}, f64, 16, Major::column));
+  EXPECT_FALSE(is_down({240, 30, 500}, f32, 32, Major::column));
   EXPECT_TRUE(is_down({521, 37, 1055}, f32, 32, Major::column));
   EXPECT_FALSE(is_down({521, 49, 1055}, f32, 32, Major::column));
   EXPECT_FALSE(is_down({119, 9, 127}, f32, 32, Major::column));

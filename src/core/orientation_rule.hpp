@@ -146,13 +146,30 @@ inline bool are_fuller_down(const StoredProduct& product, const RegisterTile& ti
 // 3000×12×3000 2.04, 1000×10×200 1.52, 60×12×300 1.14, 1000×18×1000 1.41, 521×37×1055 1.10,
 // 300×36×300 1.09; with less to gain or to do 1000×40×500 1.02, 380×27×577 0.90, 238×17×68 0.87,
 // 100×20×100 0.72.
+//
+// Up to 24 columns are as well where vectors are hardly fuller, for a column-major A is packed to
+// run along them. Emerald Rapids, one thread, B in rows and along k: f32 816×13×143 1.42, 1.49,
+// 1143×15×952 1.42, 1.49, 1847×16×306 1.33, 1.15, 857×16×1925 1.64, 1.50, 24×10×257 1.12, 2.04, f64
+// 48×6×258 1.63, 2.51, 588×8×1716 1.37, 1.36, 1480×15×1974 1.76, 1.61, 755×24×669 1.25, 1.07; with
+// less of k or emptier vectors f32 1236×14×128 0.92, 45×16×98 0.73, 41×16×327 0.85, 1.12, f64
+// 376×21×183 0.93, 239×20×257 0.87, 1.00. AMD's were not measured.
 inline bool fills_vectors_down(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kMostVectors = 3;  // across
+  constexpr std::int64_t kFewColumns = 24;
   constexpr std::int64_t kLeastDepth = 128;
+  constexpr std::int64_t kDepthOfOneVector = 144;
+  constexpr std::int64_t kDepthOfFewColumns = 256;
   constexpr double kLeastWork = 200e3;
-  return !product.rows_lie_along_k && product.element_bytes >= 4 &&
-         product.cols <= kMostVectors * lanes_of(tile) && product.depth >= kLeastDepth &&
-         multiply_adds(product.shape()) >= kLeastWork && are_fuller_down(product, tile);
+  constexpr double kNearlyAsFull = 0.9;
+  const auto [rows, cols, depth, size, rows_lie_along_k, cols_lie_along_k] = product;
+  const std::int64_t lanes = lanes_of(tile);
+  if (rows_lie_along_k || size < 4 || cols > kMostVectors * lanes) return false;
+  const bool is_long = depth >= (cols <= lanes ? kDepthOfOneVector : kDepthOfFewColumns);
+  if (cols <= kFewColumns && is_long) {
+    return fullness(rows, lanes) >= kNearlyAsFull * fullness(cols, lanes);
+  }
+  return depth >= kLeastDepth && multiply_adds(product.shape()) >= kLeastWork &&
+         are_fuller_down(product, tile);
 }
 
 // The same of registers of half the width, whatever size the elements have: column by column each
