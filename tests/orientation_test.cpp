@@ -61,7 +61,8 @@ TEST(Orientation, IsTheSameForThePlannerAndTheBackend) {
            {GemmShape{1, 1, k}, GemmShape{1, 9, k}, GemmShape{9, 1, k}, GemmShape{3, 7, k},
             GemmShape{7, 3, k}, GemmShape{40, 2, k}, GemmShape{40, 6, k}, GemmShape{7, 40, k},
             GemmShape{2, 40, k}, GemmShape{40, 8, k}, GemmShape{30, 30, k}, GemmShape{130, 9, k},
-            GemmShape{18, 100, k}, GemmShape{100, 18, k}, GemmShape{1100, 16, k}}) {
+            GemmShape{18, 100, k}, GemmShape{100, 18, k}, GemmShape{1100, 16, k},
+            GemmShape{1, 2, k}, GemmShape{2, 2, k}, GemmShape{3, 6, k}, GemmShape{2, 8, k}}) {
         for (int majors = 0; majors < 8; ++majors) {
           expect_agreement(kernel, shape, majors, 0);
           expect_agreement(kernel, shape, majors, 3);
@@ -135,6 +136,40 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   EXPECT_TRUE(is_down({64, 8, 32}, i8, 16, Major::column));
   EXPECT_FALSE(is_down({187, 10, 79}, bf16, 16, Major::column));
   EXPECT_TRUE(is_down({188, 10, 80}, bf16, 16, Major::column));
+}
+
+// A few rows and columns are dot products, where the columns are soon copied.
+TEST(Orientation, OfAFewDependsOnTheDepth) {
+  const auto is_down = [](const GemmShape& shape, ElementType type, int nr) {
+    return is_turned(dense_problem(shape, gemm_types_for(type)), shape, {.mr = 12, .nr = nr});
+  };
+  using enum ElementType;
+  for (const std::int64_t rows : {1, 2}) {
+    EXPECT_FALSE(is_down({rows, 2, 63}, f32, 32));
+    EXPECT_TRUE(is_down({rows, 2, 64}, f32, 32));
+    EXPECT_FALSE(is_down({rows, 2, 127}, f64, 16));
+    EXPECT_TRUE(is_down({rows, 2, 128}, f64, 16));
+  }
+  EXPECT_FALSE(is_down({2, 3, 5000}, f32, 32));
+  EXPECT_FALSE(is_down({2, 3, 5000}, f64, 16));
+  EXPECT_FALSE(is_down({2, 8, 63}, bf16, 32));
+  EXPECT_TRUE(is_down({2, 8, 64}, bf16, 32));
+  EXPECT_FALSE(is_down({2, 9, 640}, bf16, 32));
+  EXPECT_FALSE(is_down({1, 8, 640}, bf16, 32));
+  EXPECT_FALSE(is_down({2, 8, 511}, i8, 32));
+  EXPECT_TRUE(is_down({2, 8, 512}, i8, 32));
+  // AVX2's.
+  EXPECT_FALSE(is_down({1, 4, 63}, f32, 16));
+  EXPECT_TRUE(is_down({1, 4, 64}, f32, 16));
+  EXPECT_FALSE(is_down({3, 4, 255}, f32, 16));
+  EXPECT_TRUE(is_down({3, 4, 256}, f32, 16));
+  EXPECT_FALSE(is_down({1, 5, 256}, f32, 16));
+  for (const ElementType type : {bf16, i8}) {
+    EXPECT_FALSE(is_down({1, 6, 15}, type, 16));
+    EXPECT_TRUE(is_down({1, 6, 16}, type, 16));
+    EXPECT_TRUE(is_down({6, 6, 16}, type, 16));
+    EXPECT_FALSE(is_down({6, 7, 160}, type, 16));
+  }
 }
 
 // Of a column-major C the same from the other side.

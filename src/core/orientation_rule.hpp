@@ -361,11 +361,49 @@ inline bool has_long_columns(const StoredProduct& product) {
          product.cols >= (kLeastBytes + row_bytes - 1) / row_bytes;
 }
 
+// Whether a few rows beside as few columns or more, which lie across k, are made of dot products,
+// for which so few are soon copied: they would leave most of a panel empty. One thread, operands in
+// rows, 2026-11, the time by packing over the time so, k = 64, 200, 600, 2000. Zen 3: bf16 1×2 5.3,
+// 11, 16, 22; 1×6 4.0, 6.4, 8.1, 9.6; 1×8 (rows of B as they are) 0.5; 2×2 6.9, 14, 22, 29;
+// 4×4 4.2, 8.1, 11, 13; 6×6 3.0, 4.4 (300), 5.4 (1500); 2×8 1.0; 4×8 0.7; i8 1×2 4.0, 6.9, 10, 10;
+// 2×2 3.1, 5.6, 7.8, 9.2; 4×6 2.3, 3.2, 3.4, 5.0; f32 1×2 1.1, 1.5, 1.9, 2.3;
+// 1×4 1.2, 1.5, 1.7, 1.9; 2×2 1.0, 1.6, 2.1, 2.4; 2×3 1.0, 0.9, 1.3, 1.4; 4×4 0.8, 0.9, 1.1, 0.9
+// to 1.3; 1×5 0.8, 1.0, 1.1, 1.1; 2×5 0.7, 1.0, 1.0, 1.0; f64 1×2 0.9, 1.2, 1.2, 1.3; 2×2
+// 0.9, 1.2, 1.4, 1.3; 1×3 0.8. Emerald Rapids: f32 2×2 1.3, 2.7, 6.7, 5.6; 2×4 0.9, 1.1, 1.2, 1.1;
+// 4×4 0.7, 0.9, 1.1, 1.0; f64 2×2 1.0, 1.7, 1.9, 1.2; bf16 2×2 2.1, 3.6, 5.3, 8.8;
+// 2×8 1.3, 1.7, 1.7, 1.6; 4×8 1.1, 1.4, 1.6, 1.7; f16 2×2 1.3, 2.3 (600), 4×8 0.8, 6×6 1.3; i8 2×2
+// 0.9, 2.6, 3.6, 4.9; 4×4 0.8, 0.9, 3.4, 5.4; 4×8 0.7, 0.8, 2.2, 2.7. One row there was measured by
+// packing alone, and but for two columns of f32 is left.
+inline bool makes_dots_of_few(const StoredProduct& product, const RegisterTile& tile) {
+  constexpr std::int64_t kColumnsOfNarrow = 6;
+  constexpr std::int64_t kDepthOfNarrow = 16;
+  constexpr std::int64_t kColumnsOfNarrowFloats = 4;
+  constexpr std::int64_t kColumnsOfWide = 8;
+  constexpr std::int64_t kDepthOfTwoFloats = 64;
+  constexpr std::int64_t kDepthOfTwoDoubles = 128;
+  constexpr std::int64_t kDepthOfFloats = 256;
+  constexpr std::int64_t kDepthOfPairs = 64;
+  constexpr std::int64_t kDepthOfBytes = 512;
+  const auto [rows, cols, depth, size, rows_lie_along_k, cols_lie_along_k] = product;
+  if (!rows_lie_along_k || cols_lie_along_k || cols < 2) return false;
+  const bool is_narrow = !is_wide(product, tile);
+  if (size > 4) return cols == 2 && depth >= kDepthOfTwoDoubles;
+  if (size == 4) {
+    if (cols == 2) return depth >= kDepthOfTwoFloats;
+    return is_narrow && cols <= kColumnsOfNarrowFloats &&
+           depth >= (rows == 1 ? kDepthOfTwoFloats : kDepthOfFloats);
+  }
+  if (is_narrow) return cols <= kColumnsOfNarrow && depth >= kDepthOfNarrow;
+  return rows > 1 && cols <= kColumnsOfWide && depth >= (size == 2 ? kDepthOfPairs : kDepthOfBytes);
+}
+
 // Whether vectors run down C's rows, though its columns are what is dense: where it has few of
 // these, and more of those. Of tile registers, whether C's columns are their rows: where B's
 // columns are long, or A's rows lie across k.
 inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& tile) {
-  if (product.rows <= product.cols) return has_tile_registers(tile) && has_long_columns(product);
+  if (product.rows <= product.cols) {
+    return has_tile_registers(tile) ? has_long_columns(product) : makes_dots_of_few(product, tile);
+  }
   if (has_tile_registers(tile) && product.rows_lie_along_k) return false;
   if (product.cols * 4 > tile.nr) {
     const bool fills = is_wide(product, tile) ? fills_vectors_down(product, tile)

@@ -138,7 +138,8 @@ struct TwoRowsOf64Bits {
   }
 };
 
-// By blocks where rows lie side by side, the largest first, and the rest by elements.
+// By blocks where rows lie side by side, the largest first, and the rest by elements. One row less
+// than a block comes with the row before, which is written again.
 template <class Word, class... Blocks>
 void gather_rows(const PackSource& source, std::int64_t stride, void* to) {
   const auto* from = static_cast<const Word*>(source.data);
@@ -153,7 +154,12 @@ void gather_rows(const PackSource& source, std::int64_t stride, void* to) {
   };
   [[maybe_unused]] const auto transpose = [&](auto block) {
     using Block = decltype(block);
-    for (; source.along_stride == 1 && row + Block::kRows <= source.along; row += Block::kRows) {
+    for (; source.along_stride == 1 && row < source.along; row += Block::kRows) {
+      const std::int64_t left = source.along - row;
+      if (left < Block::kRows) {
+        if (source.along < Block::kRows || left + 1 < Block::kRows) return;
+        row = source.along - Block::kRows;
+      }
       const std::int64_t whole = source.depth / Block::kDepth * Block::kDepth;
       for (std::int64_t d = 0; d < whole; d += Block::kDepth) {
         Block::transpose(from + row + d * source.depth_stride, source.depth_stride,

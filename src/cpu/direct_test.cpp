@@ -12,6 +12,7 @@
 
 #include "core/catalogue.hpp"
 #include "cpu/cpuid.hpp"
+#include "cpu/product.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
@@ -236,7 +237,9 @@ TEST(Direct, ThreadsKeepWrittenRowsWhole) {
       const auto form = cpu::direct_form(plan, code, operands);
       if (!form) throw std::logic_error("not the short way");
       const bool shares_out = cpu::run_directly(plan, code, {&operands, 1}, 2);
-      if (shares_out) EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
+      if (shares_out) {
+        EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
+      }
       const bool is_wide = form->task.rows_ahead > 0 && form->task.sums_are_far;
       return std::tuple(is_wide, form->keeps_rows_whole, shares_out);
     };
@@ -248,6 +251,33 @@ TEST(Direct, ThreadsKeepWrittenRowsWhole) {
     EXPECT_EQ(form_with(240, 240, cols / 2, kLarge), std::tuple(true, false, true));
     // Strips of twelve would leave one thread 60 rows and the other 40.
     EXPECT_EQ(form_with(100, 60, cols, kSmall), std::tuple(true, true, false));
+  }
+}
+
+// A few rows and columns, which lie across k, are dot products as well, also where one of A's rows
+// becomes a single column.
+TEST(Direct, AFewRowsAndColumnsAsDots) {
+  for (const ElementType type :
+       {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::i8}) {
+    const KernelEntry& kernel = kernel_for(type);
+    if (!kernel.multiplies_dots) continue;
+    for (const auto& [m, n] : {std::pair(1, 2), {1, 4}, {1, 6}, {2, 2}, {2, 3}, {3, 4}, {3, 6}}) {
+      for (const std::int64_t k : {63, 130, 515, 9000}) {
+        const GemmShape shape{m, n, k};
+        const Plan plan = plan_for(type, {shape}, 2, 1);
+        const cpu::KernelCode& code = cpu::code_of(plan);
+        Product product(plan.problem.types, shape, 1, Fill::normal, 51, {.padding = 1},
+                        {.padding = n % 2}, {.padding = 2});
+        const Operands operands = product.operands();
+        const auto faced = cpu::product_of(operands, plan.tile, plan.problem, code);
+        const bool are_few =
+            !has_tile_registers(RegisterTile{code.mr, code.nr}) &&
+            makes_dots_of_few({m, n, k, size_of(type), true, false}, {code.mr, code.nr});
+        EXPECT_EQ(faced.is_dots, are_few) << code.name << ' ' << m << 'x' << n << 'x' << k;
+        cpu::run_plan(plan, {&operands, 1}, {.threads = 1});
+        EXPECT_EQ(check_product(product, 2, 1, {}, kMostPeers), "");
+      }
+    }
   }
 }
 
@@ -280,7 +310,7 @@ TEST(Direct, NarrowProductsAsDots) {
   for (const ElementType type :
        {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::i8, ElementType::u8}) {
     if (!kernel_for(type).multiplies_dots) continue;
-    for (const std::int64_t n : {1, 2, 3, 4, 6, 12}) {
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 11, 12}) {
       for (const std::int64_t k : {1, 16, 47, 70, 100, 170}) {
         const GemmShape shape{128, n, k};
         const Plan plan = plan_for(type, {shape}, 2, 1);

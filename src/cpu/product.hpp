@@ -81,23 +81,29 @@ struct Product {
   }
 };
 
+inline bool is_by_columns(const MatrixView& c) {
+  return c.col_stride != 1 && c.row_stride == 1;
+}
+
+// As if C's rows were dense.
+inline StoredProduct stored_by_rows(const Operands& operands) {
+  const ConstMatrixView& a = operands.a;
+  const ConstMatrixView& b = operands.b;
+  return {operands.c.rows,
+          operands.c.cols,
+          a.cols,
+          size_of(a.type),
+          a.col_stride == 1 || a.rows == 1,
+          b.row_stride == 1 || b.cols == 1};
+}
+
 // A result's column per lane is wanted: of a row-major C its rows, of a column-major one its
 // columns; and of a narrow C mostly its long side (core/orientation_rule.hpp).
 inline bool is_better_turned(const Operands& operands, const TileConfig& tile,
                              const Problem& problem, const KernelCode& code) {
-  const MatrixView& c = operands.c;
-  const ConstMatrixView& a = operands.a;
-  const ConstMatrixView& b = operands.b;
-  const bool by_columns = c.col_stride != 1 && c.row_stride == 1;
-  const StoredProduct by_rows{c.rows,
-                              c.cols,
-                              a.cols,
-                              size_of(a.type),
-                              a.col_stride == 1 || a.rows == 1,
-                              b.row_stride == 1 || b.cols == 1};
   return tessera::is_better_turned(
-      by_rows, by_columns, {code.mr, code.nr},
-      may_be_turned_for_size(tile, problem, c.type == code.accumulator));
+      stored_by_rows(operands), is_by_columns(operands.c), {code.mr, code.nr},
+      may_be_turned_for_size(tile, problem, operands.c.type == code.accumulator));
 }
 
 // `problem`: of what is done with the sums; sizes and types are the operands'.
@@ -132,10 +138,13 @@ inline Product product_of(const Operands& operands, const TileConfig& tile, cons
   const KernelCode& kernel = *product.code;
   const bool wants_b = turned_tile.b_in_place && product.packed_b == nullptr;
   const bool b_has_rows = product.b.col_stride == 1 || product.b.cols == 1;
-  // The column of a single element lies along k, whatever its other stride; beside more rows, a k
-  // so short that they were not turned round (core/orientation_rule.hpp), it is rows of one.
+  // The column of a single element lies along k, whatever its other stride, and so does one beside
+  // a few rows that were turned round for it (core/orientation_rule.hpp); beside more, of a k so
+  // short that they were not, it is rows of one.
   const bool is_one = product.c.rows == 1 && product.c.cols == 1;
-  product.is_dots = wants_b && kernel.multiplies_dots && (!b_has_rows || is_one) &&
+  const bool is_of_few = product.turned && product.c.cols == 1 && !is_by_columns(operands.c) &&
+                         makes_dots_of_few(stored_by_rows(operands), {code.mr, code.nr});
+  product.is_dots = wants_b && kernel.multiplies_dots && (!b_has_rows || is_one || is_of_few) &&
                     product.b.row_stride == 1 && product.depth() > 0;
   product.a_in_place =
       product.is_dots ? product.a.col_stride == 1 : turned_tile.a_in_place && kernel.reads_in_place;
