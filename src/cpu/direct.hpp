@@ -67,6 +67,21 @@ inline bool multiply_directly(const DirectForm& form, const Operands& operands) 
   return true;
 }
 
+// How many rows of a product, or else columns, each of so many workers takes: nearly equal parts;
+// 0 where neither can be dealt so. Rows where a cut between columns would run through a line of
+// each row of C, for a line that two workers write goes back and forth between them. The time by
+// columns over the time so, two threads, 2026-11: Zen 3, 40 products with k up to 32, operands in
+// rows and B along k, f32 1.06, 1.05, f64 1.04, 1.03, bf16 1.06, 1.07, i8 1.10, 1.08
+// (290×191×16 2.7), 40 awkward ones 1.02 to 1.05; Emerald Rapids, operands in rows, f32 1.07 and
+// 1.04, bf16 1.05 and 1.01. Many columns for each row are better dealt, and sooner where all would
+// pack them: 24×1000×60 f32 0.93, i8 0.88, B along k f64 150×250×30 0.76, 100×270×40 0.75.
+struct Share {
+  std::int64_t size = 0;
+  bool of_columns = false;
+};
+
+Share share_of(const DirectForm& form, int workers);
+
 // So many columns of the product as the kernel sees it, or so many rows, from `first` on.
 inline bool multiply_part(DirectForm form, Operands operands, bool of_columns, std::int64_t first,
                           std::int64_t count) {

@@ -281,6 +281,33 @@ TEST(Direct, AFewRowsAndColumnsAsDots) {
   }
 }
 
+// Two threads take rows where a cut between columns would run through a line of each row of C.
+TEST(Direct, ThreadsShareNoLinesOfC) {
+  const Plan plan = [] {
+    Plan made = plan_for(ElementType::f32, {}, 1, 0);
+    made.schedule.workers = 2;
+    return made;
+  }();
+  const auto share_with = [&](std::int64_t rows, std::int64_t cols, std::int64_t padding) {
+    Plan planned = plan;
+    const GemmShape shape{rows, cols, 20};
+    planned.problem.groups = {shape};
+    Product product(planned.problem.types, shape, 1, Fill::normal, 47, {}, {},
+                    {.padding = padding});
+    const Operands operands = product.operands();
+    const auto form = cpu::direct_form(planned, cpu::code_of(planned), operands);
+    if (!form) throw std::logic_error("not the short way");
+    EXPECT_TRUE(cpu::run_directly(planned, cpu::code_of(planned), {&operands, 1}, 2));
+    EXPECT_EQ(check_product(product, 1, 0, {}, kMostPeers), "");
+    const cpu::Share share = cpu::share_of(*form, 2);
+    return std::pair(share.size, share.of_columns);
+  };
+  EXPECT_EQ(share_with(240, 128, 0), std::pair(std::int64_t{64}, true));  // rows are whole lines
+  EXPECT_EQ(share_with(240, 128, 1), std::pair(std::int64_t{120}, false));
+  EXPECT_EQ(share_with(24, 128, 1), std::pair(std::int64_t{64}, true));  // many columns
+  EXPECT_EQ(share_with(25, 64, 1), std::pair(std::int64_t{32}, true));   // uneven rows
+}
+
 TEST(Direct, PacksAColumnMajorB) {
   for (const ElementType type : {ElementType::f32, ElementType::f64}) {
     for (const int threads : {1, 3}) {
