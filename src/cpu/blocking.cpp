@@ -304,18 +304,24 @@ bool packs_in_passing(const Plan& plan, const Product& product) {
                        product.depth());
 }
 
-// Whether a short k writes a C that is far: in memory, or for narrow register tiles, which write a
-// line of every row at a time, in the last cache. What is walked again for every strip has to stay
-// in L2. Zen 3, one thread, 2026-11, the time by panels of columns over the time by strips of rows:
-// f32 1071×1210×64 1.39, ×128 1.31, f64 3000×300×32 1.54, 1071×1210×16 2.60, bf16
-// 1071×1210×64 1.78, i8 ×128 1.12; in L2 f32 300×300×64 0.99.
+// Whether a short k writes a C that is far: in memory, or in the last cache for narrow register
+// tiles, which write a line of every row at a time, and on Intel's processors, whose last cache is
+// slow. What is walked again for every strip has to stay in L2. Zen 3, one thread, 2026-11, the
+// time by panels of columns over the time by strips of rows: f32 1071×1210×64 1.39, ×128 1.31, f64
+// 3000×300×32 1.54, 1071×1210×16 2.60, bf16 1071×1210×64 1.78, i8 ×128 1.12; in L2 f32 300×300×64
+// 0.99. Emerald Rapids, one thread, 40 random products with k up to 32 (of which few have such a
+// C), B along k, and A across, too: f32 1.04 and 1.09, f64 1.16 and 1.10 (1432×694×7 3.5,
+// 1111×751×5 2.7, 393×1828×7 2.4), bf16 and i8 level; two threads f32 1.08 and 1.06, f64 1.11,
+// sixteen level.
 bool writes_far(const Launch& launch, const Product& product, const Blocking& blocking) {
   const KernelCode& code = *product.code;
   const std::int64_t l2 = second_level_cache(launch.plan);
   const std::int64_t depth = code.padded(std::min(blocking.depth, blocking.step));
   const std::int64_t cols = std::min(blocking.cols, product.block_cols());
+  const bool from_last_cache =
+      is_narrow_tile(code.mr) || (has_two_units() && product.depth() <= kShortDepth);
   const bool is_far = lies_in_memory(launch.plan, c_bytes(product)) ||
-                      (is_narrow_tile(code.mr) && kPartOfL2 * c_bytes(product) >= l2);
+                      (from_last_cache && kPartOfL2 * c_bytes(product) >= l2);
   return is_far && depth <= kShortGroups * code.depth_step &&
          2 * cols * depth * code.packed_size_b <= l2;
 }
