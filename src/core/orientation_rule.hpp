@@ -373,7 +373,7 @@ inline bool has_long_columns(const StoredProduct& product) {
 // 4×4 0.7, 0.9, 1.1, 1.0; f64 2×2 1.0, 1.7, 1.9, 1.2; bf16 2×2 2.1, 3.6, 5.3, 8.8;
 // 2×8 1.3, 1.7, 1.7, 1.6; 4×8 1.1, 1.4, 1.6, 1.7; f16 2×2 1.3, 2.3 (600), 4×8 0.8, 6×6 1.3; i8 2×2
 // 0.9, 2.6, 3.6, 4.9; 4×4 0.8, 0.9, 3.4, 5.4; 4×8 0.7, 0.8, 2.2, 2.7. One row there was measured by
-// packing alone, and but for two columns of f32 is left.
+// packing alone, and but for two columns of f32 and f64 is left.
 inline bool makes_dots_of_few(const StoredProduct& product, const RegisterTile& tile) {
   constexpr std::int64_t kColumnsOfNarrow = 6;
   constexpr std::int64_t kDepthOfNarrow = 16;
