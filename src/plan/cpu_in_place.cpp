@@ -383,7 +383,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   // and 7.5 in two (Zen 5, 2026-11).
   const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
   tile.block_k = streamed_block_k(splits);
-  const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= most + most / 4;
+  const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= at_most(most);
   // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
   const bool is_one_piece =
       leave_room(bytes_of(most, shape.n, kernel.b), request.machine.scratchpad_bytes);

@@ -371,14 +371,14 @@ TileConfig CpuVariants::as_dots(TileConfig tile, int workers, int splits) const 
 // 4.5, f64 the same 2.8, 4.5, 1.33, 1.25, 2.6, 4.2, 3.0, 3.1, 100×8×20000 3.4, 4.4, 1000×16×6000
 // 2.4, 1.1; f32 3000×16×3000 and 2000×16×5000, which stay, 0.82 to 0.87 in smaller blocks.
 int CpuVariants::depth_beside_few_columns(std::int64_t cols, std::int64_t splits) const {
-  constexpr double kSlack = 1.25;  // what choose_block_k takes rather than one block more
   const GemmShape& shape = product.shape;
   if (!product.a_lies_along_k) return choose_block_k(shape.k, kernel, splits, kDepthBytesInPlace);
-  const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
-  const bool stays =
-      splits == 1 && is_one_product() && bytes_of(shape.k, cols, kernel.b) <= kSlack * l2 / 2;
-  const double block = stays ? l2 / 2 : l2 / (3 * kSlack);
-  return choose_block_k(shape.k, kernel, splits, static_cast<std::int64_t>(block) / cols);
+  const std::int64_t l2 = request.machine.scratchpad_bytes;
+  const bool stays = splits == 1 && is_one_product() &&
+                     bytes_of(shape.k, cols, kernel.b) <= static_cast<double>(at_most(l2 / 2));
+  // With the quarter more of at_most() a third, which leave_room() asks for.
+  const std::int64_t block = stays ? l2 / 2 : 4 * l2 / 15;
+  return choose_block_k(shape.k, kernel, splits, block / cols);
 }
 
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {

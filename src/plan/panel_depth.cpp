@@ -78,11 +78,6 @@ constexpr std::int64_t kDeepestBytes = 4096;  // and a quarter more
 // 48×4096×4096 1.00, but 16×4096×4096 0.86 to 0.95, 24×4096×4096 0.98.
 constexpr std::int64_t kStripsOfDeepBytes = 4;
 
-// What choose_block_k takes rather than one block more.
-constexpr std::int64_t bytes_at_most(std::int64_t bytes) {
-  return bytes + bytes / 4;
-}
-
 // Of which k's blocks are multiples where there are several.
 int depth_multiple(const KernelEntry& kernel) {
   return 64 / size_of(kernel.a);
@@ -143,7 +138,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
     if (facing.m <= kVeryFewRows) return kShortNearBytes;
     if (writes_c_at_once(kernel, facing, machine, workers)) return kMostBytesAtOnce;
     const bool is_deep = kernel.products == 1 && c_is_shared(facing, machine, workers) &&
-                         facing.k * kernel.packed_size > bytes_at_most(kDeepBytes);
+                         facing.k * kernel.packed_size > at_most(kDeepBytes);
     return is_deep ? kDeepBytes : near_bytes(kernel);
   }
   const std::int64_t strips = pieces(facing.m, kernel.tile.mr);
@@ -164,9 +159,9 @@ int choose_packed_block_k(const KernelEntry& kernel, const FacedProduct& product
   const bool are_few = !has_tile_registers(kernel) && !is_narrow_tile(mr) && strips <= kFewStrips;
   if (are_few && product.b_lies_along_k) {
     const std::int64_t fitting = piece_of_a_bytes(machine.scratchpad_bytes) / (strips * mr);
-    const std::int64_t most = std::min(fitting, bytes_at_most(kDeepestBytes)) / kernel.packed_size;
+    const std::int64_t most = std::min(fitting, at_most(kDeepestBytes)) / kernel.packed_size;
     const std::int64_t whole = most / depth_multiple(kernel) * depth_multiple(kernel);
-    if (whole * kernel.packed_size > bytes_at_most(streamed)) {
+    if (whole * kernel.packed_size > at_most(streamed)) {
       return equal_blocks(shape.k, kernel, splits, whole);
     }
   }
@@ -190,7 +185,7 @@ std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const
 
 int choose_block_k(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
                    std::int64_t bytes) {
-  return equal_blocks(k, kernel, splits, bytes_at_most(bytes) / kernel.packed_size);
+  return equal_blocks(k, kernel, splits, at_most(bytes) / kernel.packed_size);
 }
 
 }  // namespace tessera

@@ -23,6 +23,11 @@ int choose_packed_block_k(const KernelEntry& kernel, const FacedProduct& product
 std::int64_t most_columns_beside_tile_registers(const KernelEntry& kernel, const GemmShape& facing,
                                                 const Machine& machine, int workers);
 
+// What is taken in one block rather than in two: a quarter more.
+constexpr std::int64_t at_most(std::int64_t size) {
+  return size + size / 4;
+}
+
 // k in equal blocks of about so many bytes a row, in multiples of 4 (VNNI's depth), and of a cache
 // line where there are several: packing takes whole lines of rows along k; `splits` pieces
 // get equally many of them. A quarter more is better than one more pass over C: 1025³ in f32 takes
