@@ -155,6 +155,11 @@ struct OpsF32 : OpsBase<AccumulateF32> {
     asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a));
     return sum;
   }
+  // Of an element of A, which the multiply-add loads itself.
+  static Vec multiply_add_element(Vec sum, const A* a, BVec b) {
+    asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
+    return sum;
+  }
 };
 
 struct OpsF64 : OpsBase<AccumulateF64> {
@@ -193,6 +198,11 @@ struct OpsF64 : OpsBase<AccumulateF64> {
   }
   static Vec multiply_add_to(Vec sum, __m512d a, BVec b) {
     asm("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a));
+    return sum;
+  }
+  // Of an element of A, which the multiply-add loads itself.
+  static Vec multiply_add_element(Vec sum, const A* a, BVec b) {
+    asm("vfmadd231pd %2%{1to8%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
     return sum;
   }
 };
