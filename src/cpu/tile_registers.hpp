@@ -68,7 +68,7 @@ struct RowsToFetch {
   int left = 0;
   int at_once = 0;
 
-  void fetch_some() {
+  [[gnu::always_inline]] void fetch_some() {
     if (left == 0) return;
     for (int row = some_of(left, at_once); row > 0; --row, --left, next += pitch) {
       __builtin_prefetch(next, 1, 3);
@@ -212,11 +212,18 @@ struct OperandRegisters {
   }
 };
 
-// Owns the tile registers while blocks are multiplied. The sums of a block stay in them until the
-// next block's first products need them: a register is stored, loaded and multiplied into one after
-// another, while the others are busy. Granite Rapids, 2026-11, operands and sums in the
-// nearest cache, blocks with 512 bytes of k, TFLOP/s: 3.5 so, 2.8 with all sums loaded first and
-// stored last, 3.6 with sums that stay.
+// Owns the tile registers while blocks are multiplied. All of a step's operands are loaded before
+// its products, not each before those that need it: beside a busy hardware thread a core takes
+// loads and products one after another, and so goes from one to the other less often. Emerald
+// Rapids, one thread, 2026-11, the time with the lower rows of A loaded between products over the
+// time so, beside such a thread: i8 256³ 1.04, 512³ 1.09, 1000³ 1.14, 192×192×16384 1.06, bf16 256³
+// 1.11, 512³ 1.08, 1024³ 1.10, 128×3072×768 1.01, 200×2000×128 1.00, f16 256³ to 1024³ 1.04 to
+// 1.06; with the core to itself i8 1024³ 1.09, bf16 1000³ 1.02.
+//
+// The sums of a block stay in them until the next block's first products need them: a register is
+// stored, loaded and multiplied into one after another, while the others are busy. Granite Rapids,
+// 2026-11, operands and sums in the nearest cache, blocks with 512 bytes of k, TFLOP/s: 3.5 so, 2.8
+// with all sums loaded first and stored last, 3.6 with sums that stay.
 class TileRegisters {
  public:
   // For blocks of up to so many rows and columns.
@@ -298,15 +305,15 @@ class TileRegisters {
     to_fetch_.fetch_some();
     B::load_left_b(b, kPitchB);
     A::load_upper_a(a.data, a.pitch);
+    if constexpr (Wide) B::load_right_b(b + kRowBytes, kPitchB);
+    if constexpr (Low) A::load_lower_a(a.data + kTileRows * a.pitch, a.pitch);
     SumRegister<0>::exchange(to_, from);
     Multiply::upper_left();
     if constexpr (Wide) {
-      B::load_right_b(b + kRowBytes, kPitchB);
       SumRegister<1>::exchange(to_, from);
       Multiply::upper_right();
     }
     if constexpr (Low) {
-      A::load_lower_a(a.data + kTileRows * a.pitch, a.pitch);
       SumRegister<2>::exchange(to_, from);
       Multiply::lower_left();
       if constexpr (Wide) {
@@ -336,10 +343,10 @@ class TileRegisters {
   template <class Multiply, Staying What, bool Low, bool Wide>
   static void multiply_parts(const Strip& a, std::int64_t part) {
     using A = OperandRegisters<What != Staying::b>;
+    if constexpr (Low) A::load_lower_a(a.data + part + kTileRows * a.pitch, a.pitch);
     Multiply::upper_left();
     if constexpr (Wide) Multiply::upper_right();
     if constexpr (Low) {
-      A::load_lower_a(a.data + part + kTileRows * a.pitch, a.pitch);
       Multiply::lower_left();
       if constexpr (Wide) Multiply::lower_right();
     }
