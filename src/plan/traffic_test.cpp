@@ -40,11 +40,13 @@ TEST(Traffic, APartOfABandIsNoWholeOne) {
   EXPECT_EQ(wave_footprint({23, 2, 1}, {TileOrder::swizzle, 4}, 14).rows, 8);
 }
 
-// Blocks that a wave loads, averaged over all places where it may start.
+// Blocks that a wave loads, averaged over places where it may start, some twenty of them at least
+// where there are as many: where waves follow each other two or three may all lie well.
 double counted(const TileGrid& grid, TileOrderChoice order, std::int64_t wave) {
+  const std::int64_t step = std::max<std::int64_t>(1, (grid.tiles() - wave) / 20);
   double sum = 0;
   std::int64_t waves = 0;
-  for (std::int64_t first = 0; first + wave <= grid.tiles(); first += wave, ++waves) {
+  for (std::int64_t first = 0; first + wave <= grid.tiles(); first += step, ++waves) {
     sum += static_cast<double>(count_blocks(grid, order, first, wave).total());
   }
   return sum / static_cast<double>(waves);
