@@ -29,8 +29,11 @@ struct FlatColumns {
 template <class Multiply>
 class FlatRegisters {
  public:
-  // `last_cols`: of C's last register.
-  FlatRegisters(int rows, int last_cols) : last_cols_(last_cols) { fit(rows); }
+  // `last_cols`: of C's last register; `depth_bytes` of k at a time.
+  FlatRegisters(int rows, int last_cols, int depth_bytes)
+      : last_cols_(last_cols), depth_bytes_(depth_bytes) {
+    fit(rows);
+  }
   FlatRegisters(const FlatRegisters&) = delete;
   FlatRegisters& operator=(const FlatRegisters&) = delete;
   ~FlatRegisters() { _tile_release(); }
@@ -42,10 +45,11 @@ class FlatRegisters {
     TileConfiguration configuration;
     for (int sum = 0; sum < kFlatSums; ++sum) configuration.set(sum, rows, kRowBytes);
     configuration.set(3, rows, 4 * last_cols_);
-    configuration.set(4, rows, kRowBytes);
-    configuration.set(5, kTileRows, kRowBytes);
-    configuration.set(6, kTileRows, kRowBytes);
-    configuration.set(7, kTileRows, 4 * last_cols_);
+    const int groups = depth_bytes_ / 4;
+    configuration.set(4, rows, depth_bytes_);
+    configuration.set(5, groups, kRowBytes);
+    configuration.set(6, groups, kRowBytes);
+    configuration.set(7, groups, 4 * last_cols_);
     finish_stores();
     _tile_loadconfig(&configuration);
   }
@@ -120,6 +124,7 @@ class FlatRegisters {
   }
 
   int last_cols_ = 0;
+  int depth_bytes_ = kRowBytes;
   int rows_ = 0;
 };
 

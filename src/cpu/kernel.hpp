@@ -191,6 +191,7 @@ struct KernelCode {
   int mr = 0;
   int nr = 0;
   int depth_step = 1;     // packed panels are padded with zeros to a multiple of this depth
+  int short_step_b = 0;   // and B's that are less deep to a multiple of this; 0: as the others
   int packed_size_a = 0;  // bytes of a packed element
   int packed_size_b = 0;
   int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
@@ -235,11 +236,15 @@ struct KernelCode {
   std::int64_t padded(std::int64_t depth) const {
     return (depth + depth_step - 1) / depth_step * depth_step;
   }
+  std::int64_t padded_b(std::int64_t depth) const {
+    if (short_step_b == 0 || depth >= depth_step) return padded(depth);
+    return (depth + short_step_b - 1) / short_step_b * short_step_b;
+  }
   std::int64_t panel_bytes_a(std::int64_t depth) const {
     return padded(depth) * mr * packed_size_a;
   }
   std::int64_t panel_bytes_b(std::int64_t depth) const {
-    return padded(depth) * nr * packed_size_b + panel_extra_b;
+    return padded_b(depth) * nr * packed_size_b + panel_extra_b;
   }
   std::int64_t panel_bytes_passing(std::int64_t depth) const {
     return depth * passing_cols * packed_size_b;

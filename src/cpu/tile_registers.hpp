@@ -226,8 +226,10 @@ struct OperandRegisters {
 // with all sums loaded first and stored last, 3.6 with sums that stay.
 class TileRegisters {
  public:
-  // For blocks of up to so many rows and columns.
-  TileRegisters(int rows, int cols) { fit(rows, cols); }
+  // For blocks of up to so many rows and columns; `depth_bytes` of k at a time.
+  TileRegisters(int rows, int cols, int depth_bytes) : depth_bytes_(depth_bytes) {
+    fit(rows, cols);
+  }
   TileRegisters(const TileRegisters&) = delete;
   TileRegisters& operator=(const TileRegisters&) = delete;
   // What has not been flushed is lost.
@@ -249,8 +251,8 @@ class TileRegisters {
       for (int left = 0; left < 2; ++left) {
         configuration.set(2 * half + left, part(rows, half), 4 * part(cols, left));
       }
-      configuration.set(4 + half, part(rows, half), kRowBytes);
-      configuration.set(6 + half, kTileRows, 4 * part(cols, half));
+      configuration.set(4 + half, part(rows, half), depth_bytes_);
+      configuration.set(6 + half, depth_bytes_ / 4, 4 * part(cols, half));
     }
     finish_stores();
     _tile_loadconfig(&configuration);
@@ -386,6 +388,7 @@ class TileRegisters {
   }
 
   RowsToFetch to_fetch_;
+  int depth_bytes_ = kRowBytes;
   int rows_ = 0;
   int cols_ = 0;
   bool is_low_ = false;

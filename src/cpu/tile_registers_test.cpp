@@ -113,7 +113,7 @@ TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
   for (const std::int64_t rows : {1, 16, 17, 50, 128, 300}) {
     for (const std::int64_t cols : {3, 16, 32, 49, 64, 80, 100}) {
       for (const int depth :
-           {3, step, step + 1, 5 * step + 3, 15 * step + 2, 20 * step - 1, 5300}) {
+           {3, 8, step - 4, step, step + 1, 5 * step + 3, 15 * step + 2, 20 * step - 1, 5300}) {
         if (depth == 5300 && (cols != 64 || rows != 300)) continue;
         const std::int64_t pitch = depth + 9;
         auto bytes = random_bytes(rows * pitch * size, 3);
@@ -167,6 +167,20 @@ TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
   EXPECT_GT(flat, 0);
   EXPECT_GT(once, 0);
   EXPECT_GT(others, 0);
+}
+
+// Panels of B with less than 64 bytes of k have the groups of four that it fills, and no more:
+// beside them zeros would be most of what is read.
+TEST_P(Kernels, TileRegistersHaveShortPanelsOfAShortDepth) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!has_tile_registers(kernel()) || kernel().products > 1) GTEST_SKIP() << "has no such panels";
+  const int group = 4 / size_of(kernel().b);
+  const std::int64_t group_bytes = 4 * code.nr;
+  EXPECT_EQ(code.panel_bytes_b(1), group_bytes);
+  EXPECT_EQ(code.panel_bytes_b(2 * group), 2 * group_bytes);
+  EXPECT_EQ(code.panel_bytes_b(2 * group + 1), 3 * group_bytes);
+  EXPECT_EQ(code.panel_bytes_b(code.depth_step), 16 * group_bytes);
+  EXPECT_EQ(code.panel_bytes_b(code.depth_step + 1), 32 * group_bytes);
 }
 
 // Few rows of C, turned round where B's columns lie along k: C of either type and layout, with what
