@@ -28,11 +28,12 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   EXPECT_EQ(kernel_of({64, 64, 64}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({8, 4096, 4096}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({100, 100, 12}, {}), "cpu_amx_bf16");
-  EXPECT_EQ(kernel_of({100, 100, 6}, {}), "cpu_amx_bf16");
-  EXPECT_EQ(kernel_of({60, 60, 12}, {}), "cpu_amx_bf16");
-  // A large C is written faster, however short k is.
-  EXPECT_EQ(kernel_of({1000, 1000, 4}, {}), "cpu_amx_bf16");
-  EXPECT_EQ(kernel_of({300, 300, 2}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({100, 100, 4}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({60, 60, 8}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({16, 1000, 10}, {}), "cpu_amx_bf16");
+  // A large C is written faster.
+  EXPECT_EQ(kernel_of({1000, 1000, 3}, {}), "cpu_amx_bf16");
+  EXPECT_EQ(kernel_of({300, 300, 3}, {}), "cpu_amx_bf16");
   // Many rows are read where they lie, for few columns, too.
   EXPECT_EQ(kernel_of({1000, 2, 100}, {}), "cpu_amx_bf16");
   EXPECT_EQ(kernel_of({900, 3, 20}, {}), "cpu_amx_bf16");
@@ -47,16 +48,37 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
                                  {4, 4096, 4096},
                                  {4096, 2, 4096},
                                  {12, 12, 500},
-                                 {16, 1000, 16},
+                                 {16, 1000, 9},
+                                 {16, 16, 23},
                                  {60, 6, 20},
                                  {1000, 2, 300},
                                  {1000, 16, 7},
-                                 {100, 100, 5},
-                                 {60, 60, 8}}) {
+                                 {1000, 1000, 2},
+                                 {100, 100, 3},
+                                 {60, 60, 7}}) {
     EXPECT_EQ(kernel_of(small, {}), "cpu_avx512bf16_bf16");
     EXPECT_EQ(kernel_of(small, invariant), "cpu_amx_bf16");
     EXPECT_EQ(kernel_of(small, named), "cpu_amx_bf16");
   }
+}
+
+// Bytes multiply fast without them, and a column-major A has to be packed.
+TEST(Planner, TileRegistersGetBytesThatFillThem) {
+  const auto kernel_of = [](const GemmShape& shape, Major a_major) {
+    Problem problem = dense_problem(shape, gemm_types_for(ElementType::i8));
+    problem.a.major = a_major;
+    return make_plan(problem, machine_by_name("sapphire-rapids"), {}).kernel;
+  };
+  for (const GemmShape& shape :
+       {GemmShape{100, 100, 8}, {40, 40, 24}, {16, 500, 32}, {500, 12, 20}, {1000, 1000, 5}}) {
+    EXPECT_EQ(kernel_of(shape, Major::row), "cpu_amx_i8");
+  }
+  for (const GemmShape& shape :
+       {GemmShape{100, 100, 7}, {40, 40, 23}, {30, 30, 63}, {16, 500, 31}, {1000, 1000, 4}}) {
+    EXPECT_EQ(kernel_of(shape, Major::row), "cpu_avx512vnni_i8");
+  }
+  EXPECT_EQ(kernel_of({100, 100, 15}, Major::column), "cpu_avx512vnni_i8");
+  EXPECT_EQ(kernel_of({100, 100, 16}, Major::column), "cpu_amx_i8");
 }
 
 // f16 in two parts packs twice as much and multiplies four times.

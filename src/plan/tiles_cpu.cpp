@@ -225,6 +225,24 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
 // 0.62, 1.04, 1.90, 2.31, 2.33. With a column-major A bf16 1000×8 with k of 16, 24, 200 0.86, 1.23,
 // 1.60, i8 with 48, 64 0.92, 1.20.
 //
+// Since a k of less than 64 bytes ends where it does in the registers (cpu/isa_amx.cpp), Emerald
+// Rapids, one thread, the same, with k of 2, 4, 6, 8, 12, 16 and 24: bf16 40×40 0.59, 0.78, 0.95,
+// 1.10, 1.43, 1.72, 1.79; 100×100 0.76, 1.25, 1.45, 1.7, 2.0, 2.4, 3.2; 20×500 0.89, 1.10, 1.22,
+// 1.31, 1.67, 1.85, 2.3; 400×1000 0.98, 1.20, 1.47, 1.9, 2.3, 2.9, 3.7; with 4, 6, 8, 12, 16 and 20
+// 16×500 1.12, 1.52, 1.22, 1.49, 1.77, 1.82; 8×1000 0.85, 0.94, 1.08, 1.35, 1.56, 1.52; 32×100
+// 1.19, 1.21, 2.0, 2.4, 3.3, 3.8; 24×24 0.51, 0.49, 0.86, 1.06, 1.43, 1.59; i8 100×100 0.69, 0.78,
+// 1.11, 1.50, 1.48, 1.33, 1.49; 200×300 0.85, 0.90, 0.95, 1.02, 1.10, 1.14, 1.28; 400×1000 1.00,
+// 0.98, 0.98, 1.01, 1.06, 0.99, 1.27; 1500×150 0.83, 0.92, 0.97, 1.14, 2.5, 2.5, 2.0; with 8, 16,
+// 24, 32 and 48 64×64 1.21, 1.75, 1.8, 2.0, 2.3; 32×100 1.13, 1.64, 1.40, 1.7, 1.9; 40×40 0.75,
+// 0.66, 0.94; 16×500 1.00, 1.14, 1.06, 1.10, 1.27; 12×300 0.82, 0.94, 1.08, 1.18, 1.34;
+// 500×12 1.05, 1.38, 1.67, 1.9, 2.1; 100×8 0.62, 0.70, 0.83, 0.99, 1.15. Of few sums, with 10, 12,
+// 16, 20, 23 and 32 bf16 16×16 0.57, 0.63, 0.77, 0.83, 0.85, 1.19; 16×20 0.81,
+// 0.77, 1.12, 1.25, 1.22, 1.5; 40×8 0.56, 0.60, 0.84, 0.98, 1.02, 1.33;
+// 16×40 1.18, 1.28, 1.43, 1.9, 1.9, 2.4; i8 with 24, 32, 40, 48 and 63 18×18 0.52, 0.70, 0.67,
+// 0.67, 0.76; 24×24 0.62, 0.75, 0.75, 0.74, 0.85; 30×30 0.74, 0.87, 0.83, 0.88, 1.01; 36×36 0.86,
+// 0.93, 1.05, 1.09, 1.25. With a column-major A i8 100×100×8 0.86, 64×64×12 0.70, 500×12×16 0.70,
+// 16×60×32 0.79, which has the limits from before.
+//
 // f16, whose parts take four products and twice the packing, likewise: 12×1000×1000 1.03,
 // 16×1000×1000 1.28, 16×4096×4096 1.44, 1000×12×1000 1.54, 10×1000×500 0.62, 14×300×300 0.79,
 // 500×12×100 1.19, 16×16×1000 0.6, 18×18×500 0.66, 24×24 with k of 64 and 500 1.00, 0.77; with k
@@ -239,31 +257,39 @@ constexpr std::int64_t kNarrowSide = 20;
 constexpr std::int64_t kFewRowsOfParts = 32;
 constexpr std::int64_t kBroadSide = 64;
 
-// What pays: so many rows and columns, sums of C, and so long a k where the shorter side of C is
-// narrow (of f16: C has few rows, as they lie), neither, or broad; or where C is large, of so many
-// times L2.
+// What pays: so many rows and columns, sums of C, and so long a k where those are few, the shorter
+// side of C is narrow (of f16: C has few rows, as they lie), neither, or broad; or where C is
+// large, of so many times L2.
 struct LeastOfTileRegisters {
   std::int64_t side;
   double sums;
   double large_c;
   std::int64_t depth_of_large_c;
+  double few_sums;
+  std::int64_t depth_of_few;
   std::int64_t narrow_depth;
   std::int64_t depth;
   std::int64_t broad_depth;
   std::int64_t depth_of_many_rows;  // read where they lie
 };
-constexpr LeastOfTileRegisters kLeastOfBytes = {8, 256, 1.0 / 6, 1, 64, 32, 16, 24};
-constexpr LeastOfTileRegisters kLeastOfPairs = {5, 256, 1.0 / 6, 1, 24, 12, 6, 8};
-constexpr LeastOfTileRegisters kLeastOfParts = {12, 1024, 1.5, 4, 500, 64, 20, 500};
+constexpr LeastOfTileRegisters kLeastOfBytes = {8, 256, 1.0 / 6, 5, 1024, 64, 32, 24, 8, 20};
+constexpr LeastOfTileRegisters kLeastOfBytesAcross = {8, 256, 1.0 / 6, 5, 1024, 64, 64, 32, 16, 24};
+constexpr LeastOfTileRegisters kLeastOfPairs = {5, 256, 1.0 / 6, 3, 512, 24, 10, 8, 4, 8};
+constexpr LeastOfTileRegisters kLeastOfParts = {12, 1024, 1.5, 4, 0, 0, 500, 64, 20, 500};
+
+const LeastOfTileRegisters& least_of(const KernelEntry& kernel, bool a_lies_along_k) {
+  if (kernel.products > 1) return kLeastOfParts;
+  if (size_of(kernel.a) == 2) return kLeastOfPairs;
+  return a_lies_along_k ? kLeastOfBytes : kLeastOfBytesAcross;
+}
 
 // Whether many rows that lie along k are multiplied by few columns, where they lie. Dot products of
 // a longer k are as fast with fewer of those.
-bool has_many_rows_in_place(const KernelEntry& kernel, const PlanRequest& request) {
+bool has_many_rows_in_place(const KernelEntry& kernel, const FacedProduct& faced) {
   constexpr std::int64_t kManyRows = 64;
   constexpr std::int64_t kLeastColumns = 2;
   constexpr std::int64_t kColumnsOfAnyDepth = 5;
   constexpr std::int64_t kDepthBytesOfFewer = 320;
-  const FacedProduct faced = face(request.problem, largest_sides(request), kernel.tile);
   const GemmShape& shape = faced.shape;
   const bool copies_for_dots = size_of(kernel.b) == 1 && !faced.b_lies_along_k;
   const bool is_worth_it = shape.n >= kColumnsOfAnyDepth ||
@@ -277,12 +303,11 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
   const GemmShape sides = largest_sides(request);
   const bool splits = kernel.products > 1;
-  const LeastOfTileRegisters& least = splits                   ? kLeastOfParts
-                                      : size_of(kernel.a) == 1 ? kLeastOfBytes
-                                                               : kLeastOfPairs;
+  const FacedProduct faced = face(request.problem, sides, kernel.tile);
+  const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
   const std::int64_t rows = splits ? mean_rows(request) : sides.m;
   const std::int64_t smaller = std::min(rows, sides.n);
-  const bool has_many_rows = has_many_rows_in_place(kernel, request);
+  const bool has_many_rows = has_many_rows_in_place(kernel, faced);
   if (smaller < least.side && !has_many_rows) {
     return "packs B, which pays for " + std::to_string(least.side) + " rows or more";
   }
@@ -299,6 +324,8 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
                        : smaller < kBroadSide ? least.depth
                                               : least.broad_depth;
   if (has_many_rows) depth = std::min(depth, least.depth_of_many_rows);
+  const bool are_few = sums < size_of(ElementType::f32) * least.few_sums;
+  if (are_few && !has_many_rows) depth = std::max(depth, least.depth_of_few);
   if (sides.k < depth) return "pays for " + std::to_string(depth) + " of k or more";
   return {};
 }
