@@ -78,6 +78,9 @@ class FlatRegisters {
   }
 
  private:
+  // As many operands as there are registers for are loaded before products (tile_registers.hpp):
+  // Emerald Rapids, one thread, 2026-11, eight products with 64 to 4096 of k, 1.04 and 1.01 times
+  // as fast in bf16 and i8 so, with k up to 32 level.
   template <int Full, bool Last>
   static void multiply_as(const Strip& a, const FlatColumns& b, std::int64_t chunks,
                           const SumPlace& from, const SumPlace& to) {
@@ -98,21 +101,15 @@ class FlatRegisters {
     for (std::int64_t chunk = 1; chunk <= chunks; ++chunk) {
       if (chunk == chunks && a.end != nullptr) rows = {a.end, kRowBytes, 0};
       _tile_loadd(4, rows.data, rows.pitch);
-      if constexpr (Full > 0) {
-        _tile_loadd(5, b.of[0] + along_k, kPitchB);
-        Multiply::flat_first();
-      }
-      if constexpr (Full > 1) {
-        _tile_loadd(6, b.of[1] + along_k, kPitchB);
-        Multiply::flat_second();
-      }
+      if constexpr (Full > 0) _tile_loadd(5, b.of[0] + along_k, kPitchB);
+      if constexpr (Full > 1) _tile_loadd(6, b.of[1] + along_k, kPitchB);
+      if constexpr (Last) _tile_loadd(7, b.of[Full] + along_k, kPitchB);
+      if constexpr (Full > 0) Multiply::flat_first();
+      if constexpr (Full > 1) Multiply::flat_second();
+      if constexpr (Last) Multiply::flat_last();
       if constexpr (Full > 2) {
         _tile_loadd(5, b.of[2] + along_k, kPitchB);
         Multiply::flat_third();
-      }
-      if constexpr (Last) {
-        _tile_loadd(7, b.of[Full] + along_k, kPitchB);
-        Multiply::flat_last();
       }
       rows.data += rows.step;
       along_k += kChunkBytesB;
