@@ -29,7 +29,8 @@ struct FlatColumns {
 template <class Multiply>
 class FlatRegisters {
  public:
-  // `last_cols`: of C's last register; `depth_bytes` of k at a time.
+  // `last_cols`: of C's last register; `depth_bytes` of k at a time, all of it where that is less
+  // than 64.
   FlatRegisters(int rows, int last_cols, int depth_bytes)
       : last_cols_(last_cols), depth_bytes_(depth_bytes) {
     fit(rows);

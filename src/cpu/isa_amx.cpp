@@ -80,10 +80,10 @@ struct CodeAmx {
 
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
   static std::int64_t panel_bytes(std::int64_t depth) { return padded(depth) / kDepth * kStepA; }
-  // Of a register's row of A.
-  static int row_bytes(const BlockTask& task) {
-    if (!kShortens || task.depth >= kDepth || task.depth == 0) return kRowBytes;
-    return static_cast<int>((task.depth + kGroup - 1) / kGroup) * 4;
+  // Of a register's row of A, four for each group of k, which is a row of B.
+  static int row_bytes(std::int64_t depth) {
+    if (!kShortens || depth >= kDepth || depth == 0) return kRowBytes;
+    return static_cast<int>((depth + kGroup - 1) / kGroup) * 4;
   }
 
   static std::int64_t chunks_of(const BlockTask& task) { return padded(task.depth) / kDepth; }
@@ -116,11 +116,13 @@ struct CodeAmx {
         return;
       }
     }
-    if (kShortens && source.depth < kDepth) {
-      const std::int64_t groups = (source.depth + kGroup - 1) / kGroup;
-      Packer<UnitsB, kBlock, TransposeRows>::pack(source, groups * kGroup, panels,
-                                                  groups * kPitchB);
-      return;
+    if constexpr (kShortens) {
+      if (source.depth > 0 && source.depth < kDepth) {
+        const std::int64_t groups = row_bytes(source.depth) / 4;
+        Packer<UnitsB, kBlock, TransposeRows>::pack(source, groups * kGroup, panels,
+                                                    groups * kPitchB);
+        return;
+      }
     }
     pack_panels<UnitsB>(source, panels);
   }
@@ -159,11 +161,12 @@ struct CodeAmx {
     return {data + row * pitch + chunk * kRowBytes, pitch, kRowBytes};
   }
 
-  // Of rows in place that end in a part of a chunk, that part and zeros, in `to`; null otherwise.
+  // Of rows in place that end in a part of a register's row, the last 64 bytes of k, with zeros, in
+  // `to`; null otherwise.
   static const unsigned char* end_of(const BlockTask& task, std::int64_t row, int rows,
                                      unsigned char* to) {
+    if (!task.a.in_place || task.depth * kElement % row_bytes(task.depth) == 0) return nullptr;
     const auto left = static_cast<unsigned>(task.depth % kDepth * kElement);
-    if (!task.a.in_place || left == 0 || task.depth * kElement == row_bytes(task)) return nullptr;
     const Strip last = strip_of(task.a, row, chunks_of(task) - 1);
     const __mmask64 mask = (std::uint64_t{1} << left) - 1;
     finish_stores();  // tile registers may still be loaded from there
@@ -353,7 +356,7 @@ struct CodeAmx {
     alignas(64) Acc kept[kTileRows * kFlatCols];
     alignas(64) unsigned char end[kTileRows * kRowBytes];
     const auto last = static_cast<int>((task.cols - 1) % kTileCols) + 1;
-    FlatRegisters<Multiply> registers(some_of(task.rows, kTileRows), last, row_bytes(task));
+    FlatRegisters<Multiply> registers(some_of(task.rows, kTileRows), last, row_bytes(task.depth));
     for (std::int64_t row = 0; row < task.rows; row += kTileRows) {
       Part part{task.sum_stride, some_of(task.rows - row, kTileRows)};
       registers.fit(part.rows);
@@ -376,7 +379,7 @@ struct CodeAmx {
     Kept kept;
     const int most_rows = some_of(task.rows, kBlock);
     const int most_cols = some_of(task.cols, kBlock);
-    TileRegisters registers(most_rows, most_cols, row_bytes(task));
+    TileRegisters registers(most_rows, most_cols, row_bytes(task.depth));
     const bool a_stays = task.sums_are_far && chunks_of(task) <= kMostNearChunks;
     const bool both_stay = a_stays && goes_in_pairs(task);
     const int together = both_stay ? 2 : a_stays ? 1 : kStripsTogether;

@@ -56,7 +56,10 @@ struct Code {
   static constexpr int kFewRowsInPlace = 8;
   // Where a step of k is long it need not be the loop's only one (BlockTask::steps_together); of
   // the types that pack in passing, too, which are those that were measured.
-  static constexpr bool kTogether = !kShortSteps<MR, NV> && requires { Ops::multiply_add_to; };
+  static constexpr bool kTogether = !kShortSteps<MR, NV> && requires {
+    Ops::multiply_add_to;
+    Ops::multiply_add_element;
+  };
   static constexpr bool kPasses = kInPlace && kTogether;
   // Along k no grouping is needed either.
   static constexpr bool kDots = requires { typename DotOps::Dots; }

@@ -209,21 +209,22 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
 
 // Tile registers want a packed B, and an A in place whose rows lie along k: fewer rows or columns
 // than this read the other operand where it lies, and what is small and short is done before it is
-// packed. A large C they write faster at any k. One core of a Granite Rapids, 2026-11, the time of
-// the vector kernels over theirs, operands in rows, with k of 4, 8, 16, 32, 64, 200 and 1000: bf16
-// 4×1000 0.23, 0.37, 0.61, 1.09, 1.14, 1.08, 1.34; 5×1000 0.27, 0.42, 0.73, 1.25, 1.39, 1.33, 1.52;
-// 8×1000 0.32, 0.51, 0.93, 1.58, 1.64, 1.98, 1.88; 16×1000 0.59, 0.87, 1.48, 2.77, 3.06, 3.19,
-// 3.33; 20×20 0.55, 0.78, 1.24, 2.04, 3.26, 4.79, 3.51; 40×40 0.64, 1.05, 1.78, 3.34, 5.4, 4.4,
-// 4.6; 100×100 1.03, 1.60, 2.96, 5.6, 8.1, 6.9, 7.4; i8 8×1000 0.21, 0.24, 0.37, 0.58, 0.91, 0.70,
-// 1.21; 16×1000 0.44, 0.50, 0.63, 0.80, 1.35, 1.30, 1.73; 20×20 0.44, 0.46, 0.58, 0.80, 1.16, 0.81,
-// 1.31; 40×40 0.41, 0.49, 0.70, 1.07, 1.79, 2.58, 2.29; 100×100 0.66, 0.83, 1.11, 1.79, 2.14, 2.49,
-// 3.43. Many rows along k: bf16 1000×2 1.17, 1.85, 3.02, 2.96, 2.79, 1.08, 0.89; 1000×4 1.16, 1.64,
-// 2.95, 8.75, 4.94, 2.04, 1.64; 200×3 0.87, 1.37, 2.31, 5.0, 2.96, 1.38, 1.37; 1000×6 1.15, 1.66,
-// 2.88, 7.5, 10.3, 3.23, 2.76; 60×6 0.50, 0.69, 1.18, 2.12, 3.49, 2.31, 1.79; 100×12 0.61, 0.94,
-// 1.55, 3.01, 4.54, 4.00, 5.2; i8 1000×2 0.81, 0.86, 1.24, 1.94, 5.6, 3.35, 1.34, with B's columns
-// along k, too, 0.48 at last; 200×8 0.59, 0.64, 0.91, 1.44, 3.02, 2.68, 1.83; 100×12 0.45, 0.49,
-// 0.62, 1.04, 1.90, 2.31, 2.33. With a column-major A bf16 1000×8 with k of 16, 24, 200 0.86, 1.23,
-// 1.60, i8 with 48, 64 0.92, 1.20.
+// packed. A large C they write faster from a few of k on. One core of a Granite Rapids, 2026-11,
+// the time of the vector kernels over theirs, operands in rows, with k of 4, 8, 16, 32, 64, 200 and
+// 1000: bf16 4×1000 0.23, 0.37, 0.61, 1.09, 1.14, 1.08, 1.34; 5×1000 0.27, 0.42,
+// 0.73, 1.25, 1.39, 1.33, 1.52; 8×1000 0.32, 0.51, 0.93, 1.58, 1.64, 1.98, 1.88; 16×1000 0.59,
+// 0.87, 1.48, 2.77, 3.06, 3.19, 3.33; 20×20 0.55, 0.78, 1.24, 2.04, 3.26, 4.79, 3.51; 40×40
+// 0.64, 1.05, 1.78, 3.34, 5.4, 4.4, 4.6; 100×100 1.03, 1.60, 2.96, 5.6, 8.1, 6.9, 7.4; i8 8×1000
+// 0.21, 0.24, 0.37, 0.58, 0.91, 0.70, 1.21; 16×1000 0.44, 0.50, 0.63, 0.80, 1.35, 1.30, 1.73; 20×20
+// 0.44, 0.46, 0.58, 0.80, 1.16, 0.81, 1.31; 40×40 0.41, 0.49, 0.70, 1.07, 1.79, 2.58, 2.29; 100×100
+// 0.66, 0.83, 1.11, 1.79, 2.14, 2.49, 3.43. Many rows along k: bf16
+// 1000×2 1.17, 1.85, 3.02, 2.96, 2.79, 1.08, 0.89; 1000×4 1.16, 1.64, 2.95, 8.75, 4.94, 2.04, 1.64;
+// 200×3 0.87, 1.37, 2.31, 5.0, 2.96, 1.38, 1.37; 1000×6 1.15, 1.66, 2.88, 7.5, 10.3, 3.23, 2.76;
+// 60×6 0.50, 0.69, 1.18, 2.12, 3.49, 2.31, 1.79; 100×12 0.61, 0.94, 1.55, 3.01, 4.54, 4.00, 5.2; i8
+// 1000×2 0.81, 0.86, 1.24, 1.94, 5.6, 3.35, 1.34, with B's columns along k, too, 0.48 at last;
+// 200×8 0.59, 0.64, 0.91, 1.44, 3.02, 2.68, 1.83; 100×12 0.45, 0.49, 0.62, 1.04, 1.90, 2.31, 2.33.
+// With a column-major A bf16 1000×8 with k of 16, 24, 200 0.86, 1.23, 1.60, i8 with 48, 64
+// 0.92, 1.20.
 //
 // Since a k of less than 64 bytes ends where it does in the registers (cpu/isa_amx.cpp), Emerald
 // Rapids, one thread, the same, with k of 2, 4, 6, 8, 12, 16 and 24: bf16 40×40 0.59, 0.78, 0.95,
@@ -241,7 +242,7 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
 // 16×40 1.18, 1.28, 1.43, 1.9, 1.9, 2.4; i8 with 24, 32, 40, 48 and 63 18×18 0.52, 0.70, 0.67,
 // 0.67, 0.76; 24×24 0.62, 0.75, 0.75, 0.74, 0.85; 30×30 0.74, 0.87, 0.83, 0.88, 1.01; 36×36 0.86,
 // 0.93, 1.05, 1.09, 1.25. With a column-major A i8 100×100×8 0.86, 64×64×12 0.70, 500×12×16 0.70,
-// 16×60×32 0.79, which has the limits from before.
+// 16×60×32 0.79, which asks for more of k.
 //
 // f16, whose parts take four products and twice the packing, likewise: 12×1000×1000 1.03,
 // 16×1000×1000 1.28, 16×4096×4096 1.44, 1000×12×1000 1.54, 10×1000×500 0.62, 14×300×300 0.79,
@@ -272,10 +273,46 @@ struct LeastOfTileRegisters {
   std::int64_t broad_depth;
   std::int64_t depth_of_many_rows;  // read where they lie
 };
-constexpr LeastOfTileRegisters kLeastOfBytes = {8, 256, 1.0 / 6, 5, 1024, 64, 32, 24, 8, 20};
-constexpr LeastOfTileRegisters kLeastOfBytesAcross = {8, 256, 1.0 / 6, 5, 1024, 64, 64, 32, 16, 24};
-constexpr LeastOfTileRegisters kLeastOfPairs = {5, 256, 1.0 / 6, 3, 512, 24, 10, 8, 4, 8};
-constexpr LeastOfTileRegisters kLeastOfParts = {12, 1024, 1.5, 4, 0, 0, 500, 64, 20, 500};
+constexpr LeastOfTileRegisters kLeastOfBytes = {.side = 8,
+                                                .sums = 256,
+                                                .large_c = 1.0 / 6,
+                                                .depth_of_large_c = 5,
+                                                .few_sums = 1024,
+                                                .depth_of_few = 64,
+                                                .narrow_depth = 32,
+                                                .depth = 24,
+                                                .broad_depth = 8,
+                                                .depth_of_many_rows = 20};
+constexpr LeastOfTileRegisters kLeastOfBytesAcross = {.side = 8,
+                                                      .sums = 256,
+                                                      .large_c = 1.0 / 6,
+                                                      .depth_of_large_c = 5,
+                                                      .few_sums = 1024,
+                                                      .depth_of_few = 64,
+                                                      .narrow_depth = 64,
+                                                      .depth = 32,
+                                                      .broad_depth = 16,
+                                                      .depth_of_many_rows = 24};
+constexpr LeastOfTileRegisters kLeastOfPairs = {.side = 5,
+                                                .sums = 256,
+                                                .large_c = 1.0 / 6,
+                                                .depth_of_large_c = 3,
+                                                .few_sums = 512,
+                                                .depth_of_few = 24,
+                                                .narrow_depth = 10,
+                                                .depth = 8,
+                                                .broad_depth = 4,
+                                                .depth_of_many_rows = 8};
+constexpr LeastOfTileRegisters kLeastOfParts = {.side = 12,
+                                                .sums = 1024,
+                                                .large_c = 1.5,
+                                                .depth_of_large_c = 4,
+                                                .few_sums = 0,
+                                                .depth_of_few = 0,
+                                                .narrow_depth = 500,
+                                                .depth = 64,
+                                                .broad_depth = 20,
+                                                .depth_of_many_rows = 500};
 
 const LeastOfTileRegisters& least_of(const KernelEntry& kernel, bool a_lies_along_k) {
   if (kernel.products > 1) return kLeastOfParts;
