@@ -25,7 +25,7 @@ constexpr double kFlopsPerRun = 1 << 20;
 
 FacedSizes faced_sizes(const Product& product) {
   const KernelCode& code = *product.code;
-  return {code.mr,
+  return {{code.mr, code.nr},
           static_cast<double>(product.c.rows),
           static_cast<double>(product.c.cols),
           static_cast<double>(product.depth()),
@@ -50,7 +50,7 @@ bool walks_strips(const Plan& plan, const Product& product) {
 // to 0.99. AMD's were not measured.
 bool walks_rows_of_small(const FacedSizes& sizes, const Plan& plan) {
   const double c_bytes = sizes.rows * sizes.cols * sizes.sum_bytes;
-  return has_two_units() && !is_narrow_tile(sizes.mr) && sizes.element_bytes < 4 &&
+  return has_two_units() && !is_narrow_tile(sizes.tile.mr) && sizes.element_bytes < 4 &&
          sizes.depth <= kShortDepth && c_bytes >= static_cast<double>(plan.machine.l1_bytes);
 }
 

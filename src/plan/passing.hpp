@@ -19,7 +19,7 @@ inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
 // In one pass over k; `shape` as a tile faces it.
 inline bool may_go_short_way(const GemmShape& shape, const TileConfig& tile,
                              const KernelEntry& kernel, const Machine& machine) {
-  const FacedSizes sizes{tile.mr,
+  const FacedSizes sizes{{tile.mr, tile.nr},
                          static_cast<double>(shape.m),
                          static_cast<double>(shape.n),
                          static_cast<double>(shape.k),
