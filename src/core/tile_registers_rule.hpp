@@ -32,6 +32,13 @@ constexpr bool leaves_nearest(std::int64_t c_bytes, std::int64_t l1_bytes) {
   return 4 * c_bytes > 3 * l1_bytes;
 }
 
+// Bytes of k that a panel of packed B has for so many: all that its registers hold, or of less than
+// those hold whole groups of 4 (but of elements in two parts).
+constexpr std::int64_t panel_depth_bytes(std::int64_t depth_bytes) {
+  const std::int64_t step = depth_bytes < 64 ? 4 : 64;
+  return (depth_bytes + step - 1) / step * step;
+}
+
 // Flat blocks (cpu/flat_blocks.hpp): 16 rows of A multiply all columns of a packed B that stays in
 // the nearest cache (48 KB) before the next ones do. So for a short k; one of whole groups of 64
 // bytes has a shorter limit, and a B of whole panels leaves more room. Granite Rapids, one thread,
@@ -39,8 +46,7 @@ constexpr bool leaves_nearest(std::int64_t c_bytes, std::int64_t l1_bytes) {
 // 3000×64×256 1.17, 1549×160×10 1.35, i8 3000×128×32 1.44, 96³ 1.4, 40×200×64 2.1; where those had
 // copied rows of A bf16 2334×49×78 2.0, 80³ 1.9, 65×91×92 1.8, 5000×100×96 1.8, i8 700×90×310 1.85;
 // but 2000×40×480 0.79, 700×64×384 0.77, 1000×1000×100 0.79, 500×500×70 0.92, of whole panels
-// 256×256×64 0.93 to 0.98 (Emerald Rapids 0.88), 500×192×80 0.94. B's panels of less than 64 bytes
-// of k end with its last group of 4.
+// 256×256×64 0.93 to 0.98 (Emerald Rapids 0.88), 500×192×80 0.94.
 constexpr std::int64_t kFlatDepthBytes = 1024;
 constexpr std::int64_t kFlatDepthBytesOfWholeGroups = 768;
 constexpr std::int64_t kFlatBytes = 48 << 10;
@@ -53,8 +59,7 @@ constexpr std::int64_t kColumnsOfWholePanels = 128;
   const bool are_whole_groups = depth_bytes % 64 == 0;
   const std::int64_t deepest = are_whole_groups ? kFlatDepthBytesOfWholeGroups : kFlatDepthBytes;
   const std::int64_t most = cols % 32 == 0 ? kFlatBytesOfWholePanels : kFlatBytes;
-  const std::int64_t step = depth_bytes < 64 ? 4 : 64;
-  return depth_bytes <= deepest && (depth_bytes + step - 1) / step * step * cols <= most;
+  return depth_bytes <= deepest && panel_depth_bytes(depth_bytes) * cols <= most;
 }
 
 // So few columns of C have room in the registers beside each other.

@@ -79,11 +79,16 @@ struct CodeAmx {
   static constexpr bool kShortens = kParts == 1;
 
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
-  static std::int64_t panel_bytes(std::int64_t depth) { return padded(depth) / kDepth * kStepA; }
+  static std::int64_t padded_b(std::int64_t depth) {
+    return kShortens ? panel_depth_bytes(depth * kElement) / kElement : padded(depth);
+  }
+  static std::int64_t panel_bytes(std::int64_t padded_depth) {
+    return padded_depth / kGroup * kParts * kPitchB;
+  }
   // Of a register's row of A, four for each group of k, which is a row of B.
   static int row_bytes(std::int64_t depth) {
-    if (!kShortens || depth >= kDepth || depth == 0) return kRowBytes;
-    return static_cast<int>((depth + kGroup - 1) / kGroup) * 4;
+    const bool is_short = depth > 0 && depth < kDepth;
+    return is_short ? static_cast<int>(padded_b(depth)) * kElement : kRowBytes;
   }
 
   static std::int64_t chunks_of(const BlockTask& task) { return padded(task.depth) / kDepth; }
@@ -104,34 +109,26 @@ struct CodeAmx {
   }
 
   static void pack_a(const PackSource& source, void* panels) {
-    if (pack_strips<typename UnitsA::Source, Parts>(source, panels, panel_bytes(source.depth))) {
-      return;
-    }
-    pack_panels<UnitsA>(source, panels);
+    const std::int64_t depth = padded(source.depth);
+    if (pack_strips<typename UnitsA::Source, Parts>(source, panels, panel_bytes(depth))) return;
+    pack_panels<UnitsA>(source, depth, panels);
   }
   static void pack_b(const PackSource& source, void* panels) {
+    const std::int64_t depth = padded_b(source.depth);
     if constexpr (kParts > 1) {
       if (source.along_stride == 1) {
-        interleave_parts(source, static_cast<unsigned char*>(panels), panel_bytes(source.depth));
+        interleave_parts(source, static_cast<unsigned char*>(panels), panel_bytes(depth));
         return;
       }
     }
-    if constexpr (kShortens) {
-      if (source.depth > 0 && source.depth < kDepth) {
-        const std::int64_t groups = row_bytes(source.depth) / 4;
-        Packer<UnitsB, kBlock, TransposeRows>::pack(source, groups * kGroup, panels,
-                                                    groups * kPitchB);
-        return;
-      }
-    }
-    pack_panels<UnitsB>(source, panels);
+    pack_panels<UnitsB>(source, depth, panels);
   }
   template <class Units>
-  static void pack_panels(const PackSource& source, void* panels) {
+  static void pack_panels(const PackSource& source, std::int64_t padded_depth, void* panels) {
     using ToPanels = Packer<Units, kBlock, TransposeRows>;
-    const std::int64_t bytes = panel_bytes(source.depth);
+    const std::int64_t bytes = panel_bytes(padded_depth);
     if constexpr (kParts == 1) {
-      ToPanels::pack(source, padded(source.depth), panels, bytes);
+      ToPanels::pack(source, padded_depth, panels, bytes);
     } else {
       PackSource one = source;
       auto* panel = static_cast<unsigned char*>(panels);
@@ -139,7 +136,7 @@ struct CodeAmx {
         one.data =
             static_cast<const typename Units::Source*>(source.data) + first * source.along_stride;
         one.along = some_of(source.along - first, kBlock);
-        ToPanels::pack(one, padded(source.depth), panel, bytes);
+        ToPanels::pack(one, padded_depth, panel, bytes);
         split_panel(panel, bytes);
       }
     }
