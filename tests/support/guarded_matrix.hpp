@@ -13,7 +13,7 @@
 namespace tessera::test {
 
 enum class Fill {
-  normal,    // standard normal, rounded to the type
+  normal,    // nearly normal, of variance 1, rounded to the type
   integers,  // whole numbers from −3 to 3: products small enough are exact
   poison,    // NaN for floating point, a fixed pattern for integers
 };
