@@ -256,7 +256,7 @@ TEST_P(Kernels, SharedTilesKeepTheirBits) {
     const std::vector<std::byte> alone = product.c.bytes();
     // In the first pass and in later ones; again and again where others use the CPUs, so that the
     // second thread mostly comes too late.
-    constexpr int kAttempts = 10;
+    constexpr int kAttempts = 5;
     constexpr std::chrono::seconds kPatience{30};
     int parts = 0;
     for (int attempt = 0; attempt < kAttempts || parts == 0; ++attempt) {
