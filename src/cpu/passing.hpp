@@ -30,7 +30,13 @@ namespace tessera::cpu {
 namespace {
 
 constexpr int kPassingVectors = 3;
-constexpr int kSteps = 8;  // of k, before the loop goes round
+
+// Of k, before the loop goes round. Watched by a sanitizer each is a page of code.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kSteps = 2;
+#else
+constexpr int kSteps = 8;
+#endif
 
 // Lines fetched meanwhile: with more, few strips of rows wait for them. Per cent of the peak with
 // 4, 6 and any number: 14×124×1355 70, 69 and 65, 128×128×32768 91.4, 92.3 and 92.4.
