@@ -110,12 +110,18 @@ namespace {
   return run;
 }
 
-// `Locality`: __builtin_prefetch's, 3 for the nearest cache and 2 for the second.
-template <int Locality>
-[[gnu::always_inline]] inline void fetch_line(LineRun& run, LookAhead& ahead, const void* near) {
-  __builtin_prefetch(run.next, 0, Locality);
-  run.next += run.step;
-  if (--run.left <= 0) run = next_run(ahead, near);
+// `Locality`: __builtin_prefetch's, 3 for the nearest cache and 2 for the second. Of several lines
+// the last may be behind the row's.
+template <int Locality, int Lines>
+[[gnu::always_inline]] inline void fetch_lines(LineRun& run, LookAhead& ahead, const void* near) {
+  constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
+#pragma GCC unroll 4
+  for (int line = 0; line < Lines; ++line) {
+    __builtin_prefetch(run.next + line * kLine, 0, Locality);
+  }
+  run.next += Lines * run.step;
+  run.left -= Lines;
+  if (run.left <= 0) run = next_run(ahead, near);
 }
 
 }  // namespace

@@ -38,9 +38,14 @@ constexpr int kSteps = 2;
 constexpr int kSteps = 8;
 #endif
 
-// Lines fetched meanwhile: with more, few strips of rows wait for them. Per cent of the peak with
+// Lines fetched each kSteps: with more, few strips of rows wait for them. Per cent of the peak with
 // 4, 6 and any number: 14×124×1355 70, 69 and 65, 128×128×32768 91.4, 92.3 and 92.4.
 constexpr std::int64_t kMostLines = 6;
+
+// Lines of a row that are fetched at a time, for each time takes a dozen instructions: as many as a
+// panel's row has, or a strip of an A that lies across k.
+template <bool Across>
+constexpr int kLinesTogether = Across ? 2 : 4;
 
 template <class Ops>
 struct PassingTask {
@@ -57,7 +62,7 @@ struct PassingTask {
   typename Ops::Acc beta;
   typename Ops::Mask mask;  // of the last vector's columns
   LookAhead* ahead;         // is fetched,
-  std::int64_t lines;       // so many lines every kSteps,
+  std::int64_t fetches;     // by so many fetches spread over k,
   bool fetches_near;        // BlockTask's
 };
 
@@ -152,23 +157,25 @@ template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
   const std::int64_t groups = task.depth / kSteps;
   const std::int64_t first_fetch = std::max<std::int64_t>(0, groups - kRows - kGroupsAfterFetch);
   const auto* fetched = sum_begin;
-  const std::int64_t lines = task.lines;
+  const std::int64_t fetches = task.fetches;
   LineRun far = next_run(*task.ahead, task.b_panel);
+  std::int64_t due = 0;
 #pragma GCC unroll 1
   for (std::int64_t group = 0; group < groups; ++group) {
+    due += fetches;
 #pragma GCC unroll 1
-    for (std::int64_t line = 0; line < lines; ++line) {
+    for (; due >= groups; due -= groups) {
       if (task.fetches_near) {
-        fetch_line<3>(far, *task.ahead, task.b_panel);
+        fetch_lines<3, kLinesTogether<Across>>(far, *task.ahead, task.b_panel);
       } else {
-        fetch_line<2>(far, *task.ahead, task.b_panel);
+        fetch_lines<2, kLinesTogether<Across>>(far, *task.ahead, task.b_panel);
       }
     }
-    if (group >= first_fetch) {
+    if (group >= first_fetch && group < first_fetch + kRows) {
 #pragma GCC unroll 3
       for (int v = 0; v < Vectors; ++v) Ops::prefetch(fetched + v * kLanes);
       Ops::prefetch(fetched + Vectors * kLanes - 1);
-      if (group < first_fetch + kRows - 1) fetched += sum_stride;
+      fetched += sum_stride;
     }
     add_steps(std::make_integer_sequence<int, kSteps>());
     advance(kSteps);
@@ -213,10 +220,10 @@ std::int64_t passing_columns(std::int64_t left) {
   return std::min(left, kWidest);
 }
 
-// Lines of a row of so many bytes, wherever it starts.
-inline std::int64_t lines_of(std::int64_t bytes) {
+// Fetches of a row of so many bytes, wherever it starts.
+inline std::int64_t fetches_of(std::int64_t bytes, int lines_together) {
   constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
-  return (bytes + kLine - 1) / kLine + 1;
+  return (bytes + kLine - 2) / (lines_together * kLine) + 1;
 }
 
 // KernelCode::multiply of a task with a `passing_panel`.
@@ -226,8 +233,9 @@ inline std::int64_t lines_of(std::int64_t bytes) {
 // end the first strip of the task after this. It is spread evenly, for lines that come long before
 // they are needed are gone by then. Emerald Rapids, f32, one thread, 2026-11, per cent of the peak
 // without any of it and with it: 128×128×32768 81 and 90, 192×192×16384 85 and 92, 1000³ 88 and 91.
-// Each line counts by itself: a group of steps that took lines of one row only left out a third of
-// B's rows where three lines a group met rows of four (96×5001×3001 on a Zen 5 77 instead of 91).
+// What is left of a row counts as a fetch, too: lines of one row only, counted as lines, left out a
+// third of B's rows where three at a time met rows of four (96×5001×3001 on a Zen 5 77 instead of
+// 91).
 template <class Ops>
 void multiply_passing(const BlockTask& task) {
   using A = typename Ops::A;
@@ -261,6 +269,7 @@ void multiply_passing(const BlockTask& task) {
   const std::int64_t least_rows = task.rows / strips;
   const std::int64_t longer_strips = task.rows % strips;
   const bool is_across = task.a.depth_stride != 1;
+  const int lines_together = is_across ? kLinesTogether<true> : kLinesTogether<false>;
   constexpr auto kSizeA = static_cast<std::int64_t>(sizeof(A));
   // Of a strip of A, what lies in one piece.
   const std::int64_t pieces_of_a = is_across ? task.depth : kPassingRows;
@@ -292,8 +301,9 @@ void multiply_passing(const BlockTask& task) {
       const std::int64_t panels = std::min(together, (left + kWidest - 1) / kWidest);
       share_of_b = (next_b.left + panels * strips - 1) / (panels * strips);
     }
-    const std::int64_t lines_of_b = share_of_b * lines_of(next_b.bytes);
-    const std::int64_t lines_of_both = lines_of_b + pieces_of_a * lines_of(bytes_of_piece);
+    const std::int64_t fetches_of_b = share_of_b * fetches_of(next_b.bytes, lines_together);
+    const std::int64_t fetches_of_both =
+        fetches_of_b + pieces_of_a * fetches_of(bytes_of_piece, lines_together);
 
     std::int64_t rows = 0;
     for (std::int64_t strip = 0, row = 0; strip < strips; ++strip, row += rows) {
@@ -317,8 +327,8 @@ void multiply_passing(const BlockTask& task) {
       ahead.later.left = std::min(share_of_b, next_b.left);
       next_b.next += ahead.later.left * next_b.stride;
       next_b.left -= ahead.later.left;
-      const std::int64_t lines = ahead.soon.left > 0 ? lines_of_both : lines_of_b;
-      tile.lines = std::min(kMostLines, (lines + groups - 1) / groups);
+      const std::int64_t fetches = ahead.soon.left > 0 ? fetches_of_both : fetches_of_b;
+      tile.fetches = std::min(fetches, groups * kMostLines / lines_together);
       tables[(is_across ? 2 : 0) + (strip == 0 ? 1 : 0)][static_cast<std::size_t>(rows - 1)]
             [static_cast<std::size_t>(vectors - 1)](tile);
       if (task.finish != nullptr) {

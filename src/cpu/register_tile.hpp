@@ -314,7 +314,7 @@ void micro(const MicroTask<Ops>& task) {
     }
 #pragma GCC unroll 1
     for (; group < until; ++group, b += b_step) {
-      if constexpr (Rows > kFewRows) fetch_line<2>(far, *task.ahead, task.a);
+      if constexpr (Rows > kFewRows) fetch_lines<2, 1>(far, *task.ahead, task.a);
       if constexpr (kInterleaves) {
 #pragma GCC unroll 4
         for (int row = 0; row < kGroup; ++row) {
