@@ -4,11 +4,13 @@
 // which is still in the nearest cache. A's rows are read where they lie all along.
 //
 // Register tiles are 8 rows by 3 vectors: with four addresses for the rows of A all else finds room
-// in the registers; of an A whose rows lie side by side one is enough. An element of A is loaded
-// once for all vectors. Read by the multiply-adds themselves, of every other row, it takes fewer
-// instructions, but more loads, of which there are two a cycle: Emerald Rapids, f32, one thread
-// with the core to itself, 2026-11, per cent of the peak without and with that 128×128×32768 85.2
-// and 82.6, 504×480×256 97.9 and 97.7.
+// in the registers; of an A whose rows lie side by side one is enough. Where it lies in rows, the
+// multiply-adds of those that have an address load A's elements themselves: 31 instructions a step
+// in place of 35, for 24 multiply-adds, and 19 loads, of which there are two a cycle, in place of
+// 11. Emerald Rapids, f32, one thread, 2026-11, the time without over the time so: beside a busy
+// hardware thread 128³ to 1000³ 1.02 to 1.05, with the core to itself 1.00 to 1.01. The others,
+// with an index in the address, lose by it (0.8), and so does an A whose rows lie side by side with
+// the core to itself (f32 192³ to 512³ 0.96 to 0.98; beside a busy thread 1.00 to 1.04).
 //
 // Internal linkage throughout; see pack.hpp.
 #pragma once
@@ -128,13 +130,20 @@ template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
         row_sum[v] = Ops::multiply_add_to(row_sum[v], element, columns[v]);
       }
     };
+    [[maybe_unused]] const auto add_loaded = [&](auto& row_sum, const A* element)
+        __attribute__((always_inline)) {
+#pragma GCC unroll 3
+      for (int v = 0; v < Vectors; ++v) {
+        row_sum[v] = Ops::multiply_add_element(row_sum[v], element, columns[v]);
+      }
+    };
     if constexpr (Across) {
       (add_row(sum[R], Ops::template broadcast_now<static_cast<int>(R)>(a[0])), ...);
       a[0] += a_step;
       keep(a[0]);
     } else {
-      (add_row(sum[R], R % 2 == 1 ? Ops::template broadcast_below<kStep>(a[R / 2], a_row_bytes)
-                                  : Ops::template broadcast_now<kStep>(a[R / 2])),
+      ((R % 2 == 1 ? add_row(sum[R], Ops::template broadcast_below<kStep>(a[R / 2], a_row_bytes))
+                   : add_loaded(sum[R], a[R / 2] + kStep)),
        ...);
     }
   };
