@@ -83,7 +83,7 @@ inline bool come_from_memory(double bytes, std::int64_t cache_bytes) {
 // Register tiles of fewer rows than this are those of short and few registers, as AVX2's are.
 constexpr int kRowsOfNarrow = 8;
 
-inline bool is_narrow_tile(int mr) {
+constexpr bool is_narrow_tile(int mr) {
   return mr < kRowsOfNarrow;
 }
 

@@ -211,7 +211,7 @@ TEST_P(Kernels, BitsOfSmallProductsDoNotDependOnTheOrderOfTiles) {
   const std::int64_t sum_size = size_of(code.accumulator);
   const std::vector<unsigned char> source = random_bytes(1 << 18, 17);
   for (const std::int64_t rows : {1, 6, 13, 40}) {
-    for (const std::int64_t cols : {3, code.nr - 1, 3 * code.nr, 5 * code.nr + 2}) {
+    for (const std::int64_t cols : {3, code.nr - 1, 2 * code.nr, 3 * code.nr, 5 * code.nr + 2}) {
       for (const bool packs : {false, true}) {
         const std::int64_t depth = 11;
         std::vector<unsigned char> panels(static_cast<std::size_t>(6 * code.panel_bytes_b(depth)));
