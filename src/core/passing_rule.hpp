@@ -50,24 +50,24 @@ inline bool suits_passing(const Machine& machine, int mr, int nr, std::int64_t r
   return has_passing(machine, mr) && rows > mr && 2 * cols > nr && depth > kShortDepth;
 }
 
-// A block of a product that goes the short way packs B in passing where a panel's columns, all of k
-// at once, find no room in the nearest cache, because their lines lie in few of its sets: rows
-// whose length has a large power of two in it. Granite Rapids, one thread, 2026-11, the time with B
-// in place over the time so, A in rows and transposed: f32 128³ 1.07 to 1.12, 1.03,
-// 100×256×80 1.03, 1.02, 48×512×80 1.04, 1.02, 96×128×160 1.03 to 1.08, 1.02, but 40×256×200 0.98,
-// 0.99, 32×512×128 0.98, 24×256×256 0.95; f64 128³ 1.08, 1.08, 100×256×80 1.08, 1.06,
-// 48×512×80 1.06, 1.01, 96×128×160 1.07, 1.10; rows that find room f32 200×128×80 0.95, 112³ 1.01,
-// 100³ 0.97, f64 64³ 0.94, 100³ 0.95; blocks whose B stays near, f32 128³ on two threads 1.01,
-// 0.88. Not measured with a second-level cache of less than 2 MB.
-inline bool suits_passing_short_way(const Machine& machine, int mr, int nr, std::int64_t rows,
-                                    std::int64_t cols, std::int64_t depth, std::int64_t b_row_bytes,
-                                    int element) {
-  constexpr std::int64_t kLeastRows = 48;
-  constexpr std::int64_t kWayBytes = 4096;  // of a cache of 48 KB with twelve ways
-  const std::int64_t power = std::min(b_row_bytes & -b_row_bytes, kWayBytes);
-  return has_much_room(machine) && rows >= kLeastRows &&
-         suits_passing(machine, mr, nr, rows, cols, depth) &&
-         cols * depth * element > machine.l1_bytes && depth * power > machine.l1_bytes;
+// Rows of B that fill whole cache lines are read where they lie as well as from panels, by register
+// tiles of four vectors (cpu/small_kernel.hpp), as long as both operands stay near: such a product
+// goes the short way, also where it is larger than others that do. Other rows are split over lines,
+// which panels are not. Emerald Rapids, one thread, 2026-11, the time with B packed in passing over
+// the time so, A in rows and transposed: f32 144³ 1.08, 1.02, 160³ 1.10, 1.05, 192³ 1.05, 1.05,
+// 256³ 1.07, 1.01, 64×512×128 1.07, 1.09; f64 144³ 0.99, 1.06, 160³ 1.08, 1.06, 128³ 1.04, 1.04;
+// with rows that end within a line f32 150³ 0.95, 200³ 0.96, 100×300×200 0.95, 0.89; with more
+// bytes 64×1000×200 0.91, 0.86, f64 128×512×200 0.85, 512×64×256 0.85. Not measured with a
+// second-level cache of less than 2 MB.
+inline bool reads_whole_lines(const Machine& machine, const FacedSizes& sizes,
+                              std::int64_t b_row_bytes) {
+  constexpr double kMostWork = 256.0 * 256.0 * 256.0;
+  constexpr double kMostBytes = 256 << 10;  // of A, and of B
+  constexpr std::int64_t kLine = 64;
+  const double longer_side = std::max(sizes.rows, sizes.cols);
+  return has_much_room(machine) && !is_narrow_tile(sizes.tile.mr) && b_row_bytes % kLine == 0 &&
+         sizes.rows * sizes.cols * sizes.depth <= kMostWork &&
+         longer_side * sizes.depth * sizes.element_bytes <= kMostBytes;
 }
 
 // So many panels' rows of B are fetched together, beside as many panels before them: parts of rows

@@ -55,13 +55,10 @@ bool walks_rows_of_small(const FacedSizes& sizes, const Plan& plan) {
 }
 
 // By the stride of B's rows, which the planner takes for their length.
-bool passes_the_short_way(const Plan& plan, const Product& product) {
-  const KernelCode& kernel = *product.code;
-  const int element = size_of(product.b.type);
-  return may_pack_in_passing(product) &&
-         suits_passing_short_way(plan.machine, kernel.mr, kernel.nr, product.block_rows(),
-                                 product.block_cols(), product.depth(),
-                                 product.b.row_stride * element, element);
+bool goes_short_way(const Plan& plan, const Product& product, const FacedSizes& sizes) {
+  const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
+  return suits_short_way(sizes, plan.machine.scratchpad_bytes) ||
+         (may_pack_in_passing(product) && reads_whole_lines(plan.machine, sizes, b_row_bytes));
 }
 
 // The products of a group one after another, each with its form, which is worked out where it
@@ -150,7 +147,6 @@ bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
   const void* b = form.turned ? operands.a.data : operands.b.data;
   task.a.data = packed_operand(form.a, a, buffer);
   task.b.data = packed_operand(form.b, b, buffer + form.a.bytes);
-  if (form.passes) task.passing_panel = buffer + form.a.bytes;
   if (form.finish == nullptr) {
     task.sum = operands.c.data;
     form.multiply(task);
@@ -188,7 +184,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   const Product product = product_of(operands, tile, plan.problem, code);
   const FacedSizes sizes = faced_sizes(product);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
-  if (!suits_short_way(sizes, l2)) return std::nullopt;
+  if (!goes_short_way(plan, product, sizes)) return std::nullopt;
   const Step step = step_of(plan, product);
   if (step.depth < product.depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
@@ -209,7 +205,6 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
-  form.passes = passes_the_short_way(plan, product);
   form.keeps_rows_whole = step.goes_along_rows && !may_cut_written_rows(plan.machine);
   const bool by_strips = walks_strips(plan, product);
   const bool by_rows = walks_rows(sizes, l2) || walks_rows_of_small(sizes, plan);
@@ -234,10 +229,6 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
               {nullptr, product.b.cols, product.b.rows, product.b.col_stride, product.b.row_stride},
               line_up(panels * panel_bytes)};
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
-  }
-  if (form.passes) {
-    form.multiply = kernel.multiply;
-    form.b.bytes = line_up(kernel.panel_bytes_passing(product.depth()));
   }
   std::size_t sum_bytes = 0;
   if (!product.sums_in_c()) {

@@ -29,7 +29,6 @@ struct DirectForm {
   };
   Packing a;
   Packing b;
-  bool passes = false;            // B is packed in passing, with room in `b`
   bool keeps_rows_whole = false;  // C's: several threads take parts of its rows alone
   // For a part of the columns or rows: a register tile's, and bytes from one to the next in the
   // operand that has them, B or A, and in C.

@@ -178,40 +178,33 @@ TEST(Direct, DealsColumnsOrRowsOfOneProduct) {
   }
 }
 
-// Rows of B whose lines lie in few sets of the nearest cache, and on a machine that has less room
-// the same where they lie.
-TEST(Direct, PacksCollidingRowsInPassing) {
-  const std::int64_t depth = 130;
+// Rows of B that fill whole lines are read where they lie in a larger product, too, on a machine
+// that has room for them: with the bits of the general way.
+TEST(Direct, ReadsWholeLinesOfALargerProduct) {
+  const GemmShape shape{150, 176, 140};
   for (const ElementType type : {ElementType::f32, ElementType::f64}) {
-    Plan plan = plan_for(type, {}, 1.5, 0.5);
+    Plan plan = plan_for(type, {shape}, 1.5, 0.5);
     const cpu::KernelCode& code = cpu::code_of(plan);
     if (code.passing_cols == 0) GTEST_SKIP() << "packs before it multiplies";
-    plan.machine.l1_bytes = 48 << 10;
-    for (const std::int64_t cols : {std::int64_t{128}, std::int64_t{120}}) {
-      for (const bool a_is_across : {false, true}) {
-        plan.problem.groups = {{60, cols, depth}};
-        plan.tile.block_n = 128;
-        // A row of 128 elements, of which all or not quite all are used.
-        const Placement place_a{.column_major = a_is_across, .padding = 1};
-        const Placement place_b{.padding = 128 - cols};
+    for (const bool a_is_across : {false, true}) {
+      for (const std::int64_t padding : {0, 16, 1}) {
+        const bool fills_lines = padding % 16 == 0;
         const auto product = [&] {
-          return Product(plan.problem.types, plan.problem.groups.front(), 0.5, Fill::normal, 41,
-                         place_a, place_b);
+          return Product(plan.problem.types, shape, 0.5, Fill::normal, 41,
+                         {.column_major = a_is_across, .padding = 1}, {.padding = padding});
         };
-        Product passing = product();
-        Product in_place = product();
-        const Operands passing_operands = passing.operands();
-        const Operands in_place_operands = in_place.operands();
+        Product direct = product();
+        Product general = product();
+        const Operands operands = direct.operands();
+        const Operands general_operands = general.operands();
         plan.machine.scratchpad_bytes = 2 << 20;
-        const auto form = cpu::direct_form(plan, code, passing_operands);
-        ASSERT_TRUE(form.has_value());
-        EXPECT_TRUE(form->passes);
-        ASSERT_TRUE(cpu::run_directly(plan, code, {&passing_operands, 1}, 1));
-        EXPECT_EQ(check_product(passing, 1.5, 0.5, {}, kMostPeers), "");
+        EXPECT_EQ(cpu::direct_form(plan, code, operands).has_value(), fills_lines);
+        cpu::run_plan(plan, {&operands, 1}, {.threads = 2});
+        EXPECT_EQ(check_product(direct, 1.5, 0.5, {}, kMostPeers), "");
         plan.machine.scratchpad_bytes = 1 << 20;
-        EXPECT_FALSE(cpu::direct_form(plan, code, in_place_operands)->passes);
-        ASSERT_TRUE(cpu::run_directly(plan, code, {&in_place_operands, 1}, 1));
-        EXPECT_EQ(passing.c.bytes(), in_place.c.bytes());
+        EXPECT_FALSE(cpu::direct_form(plan, code, general_operands).has_value());
+        cpu::run_plan(plan, {&general_operands, 1}, {.threads = 1});
+        EXPECT_EQ(direct.c.bytes(), general.c.bytes());
       }
     }
   }

@@ -25,36 +25,22 @@ inline bool may_go_short_way(const GemmShape& shape, const TileConfig& tile,
                          static_cast<double>(shape.k),
                          size_of(kernel.a),
                          size_of(accumulator_of({kernel.a, kernel.b, kernel.a}))};
-  return suits_short_way(sizes, machine.scratchpad_bytes);
-}
-
-// Which way: by blocks, the general one, which is predicted otherwise than a B in place is, or the
-// short one, which is not.
-enum class Passing { none, by_blocks, short_way };
-
-inline Passing passing_of(const TileConfig& tile, const KernelEntry* kernel, const Problem& problem,
-                          const GemmShape& shape, const Machine& machine) {
-  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return Passing::none;
-  const FacedProduct product = face(problem, shape, tile);
-  if (!may_pass(*kernel, product)) return Passing::none;
-  const GemmShape& sizes = product.shape;
-  const TileConfig facing = product.is_turned ? turned(tile) : tile;
-  const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
-  const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);
-  if (tile.block_k >= shape.k && may_go_short_way(sizes, tile, *kernel, machine)) {
-    const int element = size_of(kernel->b);
-    const bool suits = suits_passing_short_way(machine, tile.mr, tile.nr, rows, cols, sizes.k,
-                                               sizes.n * element, element);
-    return suits ? Passing::short_way : Passing::none;
-  }
-  const bool suits = suits_passing(machine, tile.mr, tile.nr, rows, cols, sizes.k);
-  return suits ? Passing::by_blocks : Passing::none;
+  return suits_short_way(sizes, machine.scratchpad_bytes) ||
+         reads_whole_lines(machine, sizes, shape.n * size_of(kernel.b));
 }
 
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
                              const Problem& problem, const GemmShape& shape,
                              const Machine& machine) {
-  return passing_of(tile, kernel, problem, shape, machine) != Passing::none;
+  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
+  const FacedProduct product = face(problem, shape, tile);
+  if (!may_pass(*kernel, product)) return false;
+  const GemmShape& sizes = product.shape;
+  if (tile.block_k >= shape.k && may_go_short_way(sizes, tile, *kernel, machine)) return false;
+  const TileConfig facing = product.is_turned ? turned(tile) : tile;
+  const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
+  const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);
+  return suits_passing(machine, tile.mr, tile.nr, rows, cols, sizes.k);
 }
 
 }  // namespace tessera

@@ -105,16 +105,17 @@ TEST(PassingPays, WithAnAAcrossKThatDoesNotCollide) {
   EXPECT_FALSE(passes_across({1760, 25, 158}));
 }
 
-TEST(PassingPays, TheShortWayWhereRowsOfBCollide) {
+TEST(PassingPays, NotWhereRowsOfBFillLinesAndStayNear) {
   constexpr std::string_view kLarge = "sapphire-rapids-avx512";
-  EXPECT_TRUE(passes(kLarge, {128, 128, 128}));
-  EXPECT_TRUE(passes(kLarge, {128, 128, 128}, ElementType::f64));
-  EXPECT_FALSE(passes(kLarge, {120, 120, 120}));  // in many sets
-  EXPECT_FALSE(passes(kLarge, {128, 128, 90}));   // few enough
-  EXPECT_FALSE(passes(kLarge, {47, 128, 200}));
-  EXPECT_TRUE(passes(kLarge, {48, 128, 200}));
-  EXPECT_FALSE(passes(kLarge, {64, 64, 128}));  // B stays near
-  EXPECT_FALSE(passes("zen5", {128, 128, 128}));
+  EXPECT_FALSE(passes(kLarge, {128, 128, 128}));
+  EXPECT_FALSE(passes(kLarge, {160, 160, 160}));
+  EXPECT_FALSE(passes(kLarge, {160, 160, 160}, ElementType::f64));
+  EXPECT_FALSE(passes(kLarge, {256, 256, 256}));
+  EXPECT_TRUE(passes(kLarge, {257, 256, 256}));                    // more work
+  EXPECT_TRUE(passes(kLarge, {256, 256, 256}, ElementType::f64));  // more bytes
+  EXPECT_TRUE(passes(kLarge, {512, 64, 256}));
+  EXPECT_TRUE(passes(kLarge, {160, 150, 160}));  // split over lines
+  EXPECT_TRUE(passes("zen5", {160, 160, 160}));
 }
 
 TEST(PassingPays, NotInASmallNearestCache) {

@@ -397,7 +397,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const double peak = kernel != nullptr ? peak_of(*kernel, machine) : machine.peak(problem.types.a);
   const double rate = peak * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
-  const bool passes = passing_of(tile, kernel, problem, shape, machine) == Passing::by_blocks;
+  const bool passes = packs_in_passing(tile, kernel, problem, shape, machine);
   WorkerTime time;
   time.arithmetic =
       2 * effective_multiply_adds(block, problem, machine, tile, kernel, passes) / rate;
