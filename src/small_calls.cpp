@@ -54,7 +54,8 @@ std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
 }
 
-// What core/validate.cpp asks of addresses, where it can be answered by ranges.
+// What core/validate.cpp asks of addresses, where it can be answered by ranges; and what the form
+// does.
 bool are_addresses_right(const SmallCall& call, const Operands& operands) {
   const std::uintptr_t a = address_of(operands.a.data);
   const std::uintptr_t b = address_of(operands.b.data);
@@ -64,7 +65,7 @@ bool are_addresses_right(const SmallCall& call, const Operands& operands) {
       ((a & call.misaligned_a) | (b & call.misaligned_b) | (c & call.misaligned_c)) == 0;
   const bool apart = (c + call.bytes_c <= a || a + call.bytes_a <= c) &&
                      (c + call.bytes_c <= b || b + call.bytes_b <= c);
-  return given && aligned && apart;
+  return given && aligned && apart && cpu::begins_alike(call.form, operands);
 }
 
 // A function of its own: where it is inlined, GCC 12 asks for the thread's calls five times instead

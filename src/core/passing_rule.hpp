@@ -50,24 +50,58 @@ inline bool suits_passing(const Machine& machine, int mr, int nr, std::int64_t r
   return has_passing(machine, mr) && rows > mr && 2 * cols > nr && depth > kShortDepth;
 }
 
-// Rows of B that fill whole cache lines are read where they lie as well as from panels, by register
-// tiles of four vectors (cpu/small_kernel.hpp), as long as both operands stay near: such a product
-// goes the short way, also where it is larger than others that do. Other rows are split over lines,
-// which panels are not. Emerald Rapids, one thread, 2026-11, the time with B packed in passing over
-// the time so, A in rows and transposed: f32 144³ 1.08, 1.02, 160³ 1.10, 1.05, 192³ 1.05, 1.05,
-// 256³ 1.07, 1.01, 64×512×128 1.07, 1.09; f64 144³ 0.99, 1.06, 160³ 1.08, 1.06, 128³ 1.04, 1.04;
-// with rows that end within a line f32 150³ 0.95, 200³ 0.96, 100×300×200 0.95, 0.89; with more
-// bytes 64×1000×200 0.91, 0.86, f64 128×512×200 0.85, 512×64×256 0.85. Not measured with a
-// second-level cache of less than 2 MB.
-inline bool reads_whole_lines(const Machine& machine, const FacedSizes& sizes,
-                              std::int64_t b_row_bytes) {
+// Whether rows of B, so many bytes apart, begin at cache lines, the first at `address`: vectors of
+// theirs are not split over two then. What a problem says of its operands' alignment is the same.
+inline bool begin_at_lines(std::int64_t row_bytes, std::uintptr_t address = 0) {
+  constexpr std::uintptr_t kLine = 64;
+  return (static_cast<std::uintptr_t>(row_bytes) | address) % kLine == 0;
+}
+
+// Such rows are read where they lie as well as from panels, by register tiles of four vectors
+// (cpu/small_kernel.hpp), as long as both operands stay near: a product with operands in place goes
+// the short way with them also where it is larger than others that do. Emerald Rapids, one thread,
+// 2026-11, the time with B packed in passing over the time so, A in rows and transposed: f32 144³
+// 1.08, 1.02, 160³ 1.10, 1.05, 192³ 1.05, 1.05, 256³ 1.07, 1.01, 64×512×128 1.07, 1.09; f64 144³
+// 0.99, 1.06, 160³ 1.08, 1.06; rows that do not begin at lines f32 150³ 0.95, 200³ 0.96,
+// 100×300×200 0.95, 0.89, a B 16 bytes off a line 160³ 0.97, 192³ 0.96, 256³ 0.96; more bytes
+// 64×1000×200 0.91, 0.86, f64 128×512×200 0.85, 512×64×256 0.85. Not measured with a second-level
+// cache of less than 2 MB. Planned tiles have no more bytes of k in one pass
+// (plan/cpu_in_place.cpp).
+inline bool stays_in_lines(const Machine& machine, const FacedSizes& sizes) {
   constexpr double kMostWork = 256.0 * 256.0 * 256.0;
   constexpr double kMostBytes = 256 << 10;  // of A, and of B
-  constexpr std::int64_t kLine = 64;
-  const double longer_side = std::max(sizes.rows, sizes.cols);
-  return has_much_room(machine) && !is_narrow_tile(sizes.tile.mr) && b_row_bytes % kLine == 0 &&
+  constexpr double kMostDepthBytes = 1280;
+  const double depth_bytes = sizes.depth * sizes.element_bytes;
+  return has_passing(machine, sizes.tile.mr) && has_much_room(machine) &&
          sizes.rows * sizes.cols * sizes.depth <= kMostWork &&
-         longer_side * sizes.depth * sizes.element_bytes <= kMostBytes;
+         std::max(sizes.rows, sizes.cols) * depth_bytes <= kMostBytes &&
+         depth_bytes <= kMostDepthBytes;
+}
+
+// `reads_lines`: both operands are in place, their rows dense, and B's begin at lines.
+inline bool goes_short_way(const Machine& machine, const FacedSizes& sizes, bool reads_lines) {
+  return suits_short_way(sizes, machine.scratchpad_bytes) ||
+         (reads_lines && stays_in_lines(machine, sizes));
+}
+
+// A block of a product that goes the short way packs rows of B that do not begin at lines in
+// passing where a panel's columns, all of k at once, find no room in the nearest cache, because
+// their lines lie in few of its sets: rows whose length has a large power of two in it. Emerald
+// Rapids, one thread, 2026-11, B 16 bytes off a line, the time in place over the time so: f32
+// 128³ 1.13 to 1.15, f64 1.20; Granite Rapids by tiles of two vectors f32 100×256×80 1.03, 1.02 (A
+// in rows and transposed), 48×512×80 1.04, 1.02, 96×128×160 1.03 to 1.08, 1.02, but 40×256×200
+// 0.98, 0.99, 32×512×128 0.98, 24×256×256 0.95; f64 100×256×80 1.08, 1.06, 48×512×80 1.06, 1.01,
+// 96×128×160 1.07, 1.10; rows that find room f32 200×128×80 0.95, 112³ 1.01, 100³ 0.97, f64 64³
+// 0.94, 100³ 0.95; blocks whose B stays near, f32 128³ on two threads 1.01, 0.88.
+inline bool suits_passing_short_way(const Machine& machine, int mr, int nr, std::int64_t rows,
+                                    std::int64_t cols, std::int64_t depth, std::int64_t b_row_bytes,
+                                    int element) {
+  constexpr std::int64_t kLeastRows = 48;
+  constexpr std::int64_t kWayBytes = 4096;  // of a cache of 48 KB with twelve ways
+  const std::int64_t power = std::min(b_row_bytes & -b_row_bytes, kWayBytes);
+  return has_much_room(machine) && rows >= kLeastRows &&
+         suits_passing(machine, mr, nr, rows, cols, depth) &&
+         cols * depth * element > machine.l1_bytes && depth * power > machine.l1_bytes;
 }
 
 // So many panels' rows of B are fetched together, beside as many panels before them: parts of rows

@@ -54,11 +54,13 @@ bool walks_rows_of_small(const FacedSizes& sizes, const Plan& plan) {
          sizes.depth <= kShortDepth && c_bytes >= static_cast<double>(plan.machine.l1_bytes);
 }
 
-// By the stride of B's rows, which the planner takes for their length.
-bool goes_short_way(const Plan& plan, const Product& product, const FacedSizes& sizes) {
-  const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
-  return suits_short_way(sizes, plan.machine.scratchpad_bytes) ||
-         (may_pack_in_passing(product) && reads_whole_lines(plan.machine, sizes, b_row_bytes));
+bool passes_the_short_way(const Plan& plan, const Product& product) {
+  const KernelCode& kernel = *product.code;
+  const int element = size_of(product.b.type);
+  return may_pack_in_passing(product) &&
+         suits_passing_short_way(plan.machine, kernel.mr, kernel.nr, product.block_rows(),
+                                 product.block_cols(), product.depth(),
+                                 product.b.row_stride * element, element);
 }
 
 // The products of a group one after another, each with its form, which is worked out where it
@@ -70,7 +72,8 @@ class FormWalk {
 
   // Null where the product must go the general way. Indices in any order.
   const DirectForm* at(std::size_t index) {
-    const bool known = form_.has_value() && differ_in_addresses_alone(groups_[index], *like_);
+    const bool known = form_.has_value() && differ_in_addresses_alone(groups_[index], *like_) &&
+                       begins_alike(*form_, groups_[index]);
     if (!known) {
       form_ = direct_form(plan_, code_, groups_[index]);
       like_ = &groups_[index];
@@ -147,6 +150,7 @@ bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
   const void* b = form.turned ? operands.a.data : operands.b.data;
   task.a.data = packed_operand(form.a, a, buffer);
   task.b.data = packed_operand(form.b, b, buffer + form.a.bytes);
+  if (form.passes) task.passing_panel = buffer + form.a.bytes;
   if (form.finish == nullptr) {
     task.sum = operands.c.data;
     form.multiply(task);
@@ -184,7 +188,17 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   const Product product = product_of(operands, tile, plan.problem, code);
   const FacedSizes sizes = faced_sizes(product);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
-  if (!goes_short_way(plan, product, sizes)) return std::nullopt;
+  const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
+  form.at_line = begin_at_lines(b_row_bytes, reinterpret_cast<std::uintptr_t>(product.b.data));
+  const bool reads_lines = may_pack_in_passing(product) && form.at_line;
+  if (!goes_short_way(plan.machine, sizes, reads_lines)) return std::nullopt;
+  const bool collides = passes_the_short_way(plan, product);
+  form.passes = collides && !reads_lines;
+  if (begin_at_lines(b_row_bytes) && (collides || !suits_short_way(sizes, l2))) {
+    form.line_bits = kCacheLine - 1;
+  } else {
+    form.at_line = true;
+  }
   const Step step = step_of(plan, product);
   if (step.depth < product.depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
@@ -229,6 +243,10 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
               {nullptr, product.b.cols, product.b.rows, product.b.col_stride, product.b.row_stride},
               line_up(panels * panel_bytes)};
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
+  }
+  if (form.passes) {
+    form.multiply = kernel.multiply;
+    form.b.bytes = line_up(kernel.panel_bytes_passing(product.depth()));
   }
   std::size_t sum_bytes = 0;
   if (!product.sums_in_c()) {

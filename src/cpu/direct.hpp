@@ -4,6 +4,8 @@
 // a single product columns are, or rows.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -14,7 +16,8 @@
 
 namespace tessera::cpu {
 
-// What products that differ in their addresses alone (core/alike.hpp) have in common.
+// What products that differ in their addresses alone (core/alike.hpp) have in common, if B begins
+// at a line of the cache, or does not, as in the one that it was made for (begins_alike).
 struct DirectForm {
   void (*multiply)(const BlockTask& task) = nullptr;
   std::size_t buffer_bytes = 0;  // of panels and of sums that are not collected in C
@@ -29,6 +32,9 @@ struct DirectForm {
   };
   Packing a;
   Packing b;
+  bool passes = false;            // B is packed in passing, with room in `b`
+  bool at_line = true;            // B, as the kernel sees it, has none of these bits in its address
+  std::uintptr_t line_bits = 0;   // none where it does not matter
   bool keeps_rows_whole = false;  // C's: several threads take parts of its rows alone
   // For a part of the columns or rows: a register tile's, and bytes from one to the next in the
   // operand that has them, B or A, and in C.
@@ -46,6 +52,11 @@ struct DirectForm {
   std::int64_t c_col_stride = 0;
   ElementType c_type = ElementType::f32;
 };
+
+inline bool begins_alike(const DirectForm& form, const Operands& operands) {
+  const void* b = form.turned ? operands.a.data : operands.b.data;
+  return form.at_line == ((reinterpret_cast<std::uintptr_t>(b) & form.line_bits) == 0);
+}
 
 // Empty where the product must go the general way (tile_run.cpp). The bits are the same either way:
 // every element of C is one chain of multiply-adds along k.

@@ -97,7 +97,7 @@ namespace {
 
 // The next row's lines, of which one that starts off a line has one more: without it 384×384×3000
 // in f32 made 98 GFLOP/s instead of 102 (operands 16 bytes off a line, Zen 4, 2026-11). Behind the
-// last, one line again and again.
+// last, the same lines again and again.
 [[gnu::always_inline]] inline LineRun next_run(LookAhead& ahead, const void* near) {
   FarRows& rows = ahead.soon.left > 0 ? ahead.soon : ahead.later;
   if (rows.left == 0) return {static_cast<const unsigned char*>(near), 0, std::int64_t{1} << 40};
@@ -111,7 +111,7 @@ namespace {
 }
 
 // `Locality`: __builtin_prefetch's, 3 for the nearest cache and 2 for the second. Of several lines
-// the last may be behind the row's.
+// the last ones may be behind the row's.
 template <int Locality, int Lines>
 [[gnu::always_inline]] inline void fetch_lines(LineRun& run, LookAhead& ahead, const void* near) {
   constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);

@@ -212,7 +212,9 @@ TEST_P(Kernels, BitsOfSmallProductsDoNotDependOnTheOrderOfTiles) {
   const std::vector<unsigned char> source = random_bytes(1 << 18, 17);
   for (const std::int64_t rows : {1, 6, 13, 40}) {
     for (const std::int64_t cols : {3, code.nr - 1, 2 * code.nr, 3 * code.nr, 5 * code.nr + 2}) {
-      for (const bool packs : {false, true}) {
+      for (const int way : {0, 1, 2}) {
+        const bool a_is_across = way == 0;
+        const bool packs = way == 2;
         const std::int64_t depth = 11;
         std::vector<unsigned char> panels(static_cast<std::size_t>(6 * code.panel_bytes_b(depth)));
         code.pack_b({source.data(), cols, depth, 1, cols}, panels.data());
@@ -224,17 +226,17 @@ TEST_P(Kernels, BitsOfSmallProductsDoNotDependOnTheOrderOfTiles) {
           task.rows = rows;
           task.cols = cols;
           task.depth = depth;
-          task.a = {source.data(), true, packs ? depth : 1, packs ? 1 : rows, 0};
+          task.a = {source.data(), true, a_is_across ? 1 : depth, a_is_across ? rows : 1, 0};
           task.b = {source.data(), true, 1, cols, 0};
           if (packs) task.b = {panels.data(), false, 1, code.nr, code.panel_bytes_b(depth)};
           task.sum = sum.data();
           task.sum_stride = cols + 3;
-          task.alpha = 0.5;
-          task.beta = packs ? 0 : 2;
+          task.alpha = way == 1 ? 1 : 0.5;
+          task.beta = way == 0 ? 2 : 0;
           task.sums_are_far = is_far;
           code.multiply_small(task);
         }
-        ASSERT_EQ(found[0], found[1]) << rows << " rows, " << cols << " columns, " << packs;
+        ASSERT_EQ(found[0], found[1]) << rows << " rows, " << cols << " columns, way " << way;
         ASSERT_TRUE(std::ranges::any_of(found[1], [](auto byte) { return byte != 0x11; }));
       }
     }

@@ -217,7 +217,7 @@ class SmallBlock {
     task_.beta = Ops::scalar(block.beta);
     constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Ops::B));
     panel_ = is_packed ? block.b.panel_bytes / kBytes : kWidth;
-    if (block.cols >= kWide && !is_packed && !block.sums_are_far && may_be_wide()) {
+    if (block.cols >= kWide && !is_packed && !block.sums_are_far && kHasWide && has_two_units()) {
       wide_ = block.cols / kWide;
     }
     const std::int64_t cols = block.cols - wide_ * kWide;
@@ -283,8 +283,6 @@ class SmallBlock {
   static constexpr bool kHasWide = !is_narrow_tile(MR);
   static constexpr std::int64_t kWide = 4 * kLanes;
   static constexpr int kWideRows = 6;
-
-  static bool may_be_wide() { return kHasWide && has_two_units(); }
 
   // The last columns of so many rows.
   void end(std::int64_t rows) {

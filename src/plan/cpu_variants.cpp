@@ -142,8 +142,7 @@ bool CpuVariants::suits_passing_here(const TileConfig& packed, int workers) cons
     const bool is_broad = may_read_whole_rows() && cols_of(packed) > kBroad;
     if (collides || is_tall || is_broad) return false;
   }
-  return may_pass(kernel, product) &&
-         !may_go_short_way(product.shape, packed, kernel, request.machine) &&
+  return may_pass(kernel, product) && !goes_short_way(packed, workers) &&
          suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
                        product.shape.k) &&
          passing_pays(product.shape, {rows, parts_of_b(packed, workers), workers, is_one_product()},
@@ -165,7 +164,7 @@ bool CpuVariants::goes_short_way(const TileConfig& packed, int workers) const {
       workers == 1 || (is_one_product() && (size_of_part(shape.n, workers, packed.nr) > 0 ||
                                             size_of_part(shape.m, workers, packed.mr) > 0));
   return is_plain && sums_fit && are_dealt &&
-         may_go_short_way(shape, packed, kernel, request.machine);
+         may_go_short_way(product, packed, kernel, request.machine);
 }
 
 // The same with a B that is in place where its rows keep apart in L2 and leave room there, or is

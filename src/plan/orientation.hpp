@@ -49,11 +49,18 @@ struct FacedProduct {
   bool is_turned = false;
   GemmShape shape;
   bool b_rows_are_dense = true;  // rows of B can be read as vectors where they lie
+  bool b_begins_at_lines = true;
   bool a_lies_along_k = false;   // rows of A can be read so
   bool a_lies_across_k = false;  // or its columns
   bool b_lies_along_k = false;   // and columns of B
   bool c_rows_are_dense = true;  // or C is written across, as a narrow one is turned round
 };
+
+// Of an operand as it is stored, its rows or its columns.
+inline bool begins_at_lines(const OperandLayout& layout) {
+  constexpr int kCacheLineBytes = 64;
+  return layout.alignment >= kCacheLineBytes;
+}
 
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, const TileConfig& tile) {
   const bool a_along_k = a_lies_along_k(problem, shape);
@@ -63,6 +70,7 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const T
     return {.is_turned = true,
             .shape = {shape.n, shape.m, shape.k},
             .b_rows_are_dense = problem.a.major == Major::column,
+            .b_begins_at_lines = begins_at_lines(problem.a),
             .a_lies_along_k = b_along_k,
             .a_lies_across_k = problem.b.major == Major::row,
             .b_lies_along_k = a_along_k,
@@ -71,6 +79,7 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const T
   return {.is_turned = false,
           .shape = shape,
           .b_rows_are_dense = problem.b.major == Major::row,
+          .b_begins_at_lines = begins_at_lines(problem.b),
           .a_lies_along_k = a_along_k,
           .a_lies_across_k = problem.a.major == Major::column,
           .b_lies_along_k = b_along_k,

@@ -16,17 +16,17 @@ inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
          (product.a_lies_along_k || product.a_lies_across_k) && product.b_rows_are_dense;
 }
 
-// In one pass over k; `shape` as a tile faces it.
-inline bool may_go_short_way(const GemmShape& shape, const TileConfig& tile,
+// In one pass over k.
+inline bool may_go_short_way(const FacedProduct& product, const TileConfig& tile,
                              const KernelEntry& kernel, const Machine& machine) {
+  const GemmShape& shape = product.shape;
   const FacedSizes sizes{{tile.mr, tile.nr},
                          static_cast<double>(shape.m),
                          static_cast<double>(shape.n),
                          static_cast<double>(shape.k),
                          size_of(kernel.a),
                          size_of(accumulator_of({kernel.a, kernel.b, kernel.a}))};
-  return suits_short_way(sizes, machine.scratchpad_bytes) ||
-         reads_whole_lines(machine, sizes, shape.n * size_of(kernel.b));
+  return goes_short_way(machine, sizes, may_pass(kernel, product) && product.b_begins_at_lines);
 }
 
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
@@ -36,7 +36,10 @@ inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
   const FacedProduct product = face(problem, shape, tile);
   if (!may_pass(*kernel, product)) return false;
   const GemmShape& sizes = product.shape;
-  if (tile.block_k >= shape.k && may_go_short_way(sizes, tile, *kernel, machine)) return false;
+  const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
+  if (is_plain && tile.block_k >= shape.k && may_go_short_way(product, tile, *kernel, machine)) {
+    return false;
+  }
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
   const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
   const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);

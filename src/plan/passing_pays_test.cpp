@@ -113,8 +113,17 @@ TEST(PassingPays, NotWhereRowsOfBFillLinesAndStayNear) {
   EXPECT_FALSE(passes(kLarge, {256, 256, 256}));
   EXPECT_TRUE(passes(kLarge, {257, 256, 256}));                    // more work
   EXPECT_TRUE(passes(kLarge, {256, 256, 256}, ElementType::f64));  // more bytes
+  EXPECT_TRUE(passes(kLarge, {64, 64, 1000}));                     // a longer k
   EXPECT_TRUE(passes(kLarge, {512, 64, 256}));
   EXPECT_TRUE(passes(kLarge, {160, 150, 160}));  // split over lines
+  for (const GemmShape& shape : {GemmShape{128, 128, 128}, {160, 160, 160}}) {
+    for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+      const Plan plan =
+          make_plan(dense_problem(shape, gemm_types_for(type)), machine_by_name(kLarge));
+      EXPECT_TRUE(plan.tile.a_in_place && plan.tile.b_in_place);
+      EXPECT_GE(plan.tile.block_k, shape.k);
+    }
+  }
   EXPECT_TRUE(passes("zen5", {160, 160, 160}));
 }
 

@@ -7,8 +7,6 @@
 
 namespace tessera {
 
-constexpr int kCacheLineBytes = 64;
-
 // Seconds for each row that several of `workers` write parts of; 0 with other kernels, or none.
 double row_of_c_cut_by_tile_registers(const KernelEntry* kernel, const GemmShape& shape,
                                       const Problem& problem, const Machine& machine, int workers);

@@ -175,12 +175,10 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.cuts_rows_of_c = block.cols < n && faced.c_rows_are_dense;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
-  const OperandLayout& b_layout = faced.is_turned ? problem.a : problem.b;
   const bool is_one = faced.shape.m == 1 && faced.shape.n == 1;
   block.a_lies_along_k = faced.a_lies_along_k;
   block.is_dots = facing.b_in_place && faced.b_lies_along_k && (!faced.b_rows_are_dense || is_one);
-  block.b_crosses_lines =
-      !block.is_dots && faced.b_rows_are_dense && b_layout.alignment < kCacheLineBytes;
+  block.b_crosses_lines = !block.is_dots && faced.b_rows_are_dense && !faced.b_begins_at_lines;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
   block.b_row_bytes = n * block.b_size;
@@ -429,7 +427,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
         row_of_c_cut_by_tile_registers(kernel, shape, problem, machine, busy);
     if (by_tile_registers > 0) {
       time.finish = block.rows * by_tile_registers;
-    } else if (problem.c.alignment < kCacheLineBytes) {
+    } else if (!begins_at_lines(problem.c)) {
       time.finish =
           std::max(0.0, kRowOfCCut * block.rows - kRowOfCHidden * grid.k * time.arithmetic);
     }
