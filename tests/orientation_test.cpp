@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kDepths[] = {1, 8, 16, 40, 70, 150, 300, 600, 2000};
 
 // What is never read: only strides count.
-alignas(64) std::byte memory[3][1 << 24];
+alignas(64) std::byte operand_bytes[3][1 << 24];
 
 template <class View, class Bytes>
 View view_of(Bytes* bytes, std::int64_t rows, std::int64_t cols, bool column_major,
@@ -33,11 +33,12 @@ void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int maj
   const auto is_column_major = [&](int operand) { return (majors >> operand & 1) != 0; };
   const ElementType sums = accumulator_of({kernel.a, kernel.b, kernel.a});
   Operands operands;
-  operands.a =
-      view_of<ConstMatrixView>(memory[0], shape.m, shape.k, is_column_major(0), padding, kernel.a);
-  operands.b =
-      view_of<ConstMatrixView>(memory[1], shape.k, shape.n, is_column_major(1), padding, kernel.b);
-  operands.c = view_of<MatrixView>(memory[2], shape.m, shape.n, is_column_major(2), padding, sums);
+  operands.a = view_of<ConstMatrixView>(operand_bytes[0], shape.m, shape.k, is_column_major(0),
+                                        padding, kernel.a);
+  operands.b = view_of<ConstMatrixView>(operand_bytes[1], shape.k, shape.n, is_column_major(1),
+                                        padding, kernel.b);
+  operands.c =
+      view_of<MatrixView>(operand_bytes[2], shape.m, shape.n, is_column_major(2), padding, sums);
   const cpu::KernelCode& code = *cpu::find_code(kernel.name);
   for (const double beta : {0, 1}) {
     const Problem problem = describe({&operands, 1}, 1, beta, {});
