@@ -50,8 +50,9 @@ inline bool suits_passing(const Machine& machine, int mr, int nr, std::int64_t r
   return has_passing(machine, mr) && rows > mr && 2 * cols > nr && depth > kShortDepth;
 }
 
-// Whether rows of B, so many bytes apart, begin at cache lines, the first at `address`: vectors of
-// theirs are not split over two then. What a problem says of its operands' alignment is the same.
+// Whether rows, so many bytes apart, begin at cache lines, the first at `address`: vectors of
+// theirs are not split over two then. A problem's alignment, which divides both, answers it as
+// well.
 inline bool begin_at_lines(std::int64_t row_bytes, std::uintptr_t address = 0) {
   constexpr std::uintptr_t kLine = 64;
   return (static_cast<std::uintptr_t>(row_bytes) | address) % kLine == 0;

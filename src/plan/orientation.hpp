@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/orientation_rule.hpp"
+#include "core/passing_rule.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/tile_config.hpp"
 
@@ -56,12 +57,6 @@ struct FacedProduct {
   bool c_rows_are_dense = true;  // or C is written across, as a narrow one is turned round
 };
 
-// Of an operand as it is stored, its rows or its columns.
-inline bool begins_at_lines(const OperandLayout& layout) {
-  constexpr int kCacheLineBytes = 64;
-  return layout.alignment >= kCacheLineBytes;
-}
-
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, const TileConfig& tile) {
   const bool a_along_k = a_lies_along_k(problem, shape);
   const bool b_along_k = b_lies_along_k(problem, shape);
@@ -70,7 +65,7 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const T
     return {.is_turned = true,
             .shape = {shape.n, shape.m, shape.k},
             .b_rows_are_dense = problem.a.major == Major::column,
-            .b_begins_at_lines = begins_at_lines(problem.a),
+            .b_begins_at_lines = begin_at_lines(problem.a.alignment),
             .a_lies_along_k = b_along_k,
             .a_lies_across_k = problem.b.major == Major::row,
             .b_lies_along_k = a_along_k,
@@ -79,7 +74,7 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const T
   return {.is_turned = false,
           .shape = shape,
           .b_rows_are_dense = problem.b.major == Major::row,
-          .b_begins_at_lines = begins_at_lines(problem.b),
+          .b_begins_at_lines = begin_at_lines(problem.b.alignment),
           .a_lies_along_k = a_along_k,
           .a_lies_across_k = problem.a.major == Major::column,
           .b_lies_along_k = b_along_k,

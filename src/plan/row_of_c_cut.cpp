@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "core/passing_rule.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
-#include "plan/orientation.hpp"
 
 namespace tessera {
 namespace {
@@ -32,7 +32,7 @@ double row_of_c_cut_by_tile_registers(const KernelEntry* kernel, const GemmShape
   const bool is_short = shape.k <= kShortRowBytes / size_of(problem.types.a);
   if (is_short && c_bytes > l2) return kRowOfCCutDear;
   if (workers != 2) return 0;
-  if (!begins_at_lines(problem.c)) return kRowOfCCutDear;
+  if (!begin_at_lines(problem.c.alignment)) return kRowOfCCutDear;
   return 4 * c_bytes > l2 ? kRowOfCCutByTwo : 0;
 }
 

@@ -427,7 +427,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
         row_of_c_cut_by_tile_registers(kernel, shape, problem, machine, busy);
     if (by_tile_registers > 0) {
       time.finish = block.rows * by_tile_registers;
-    } else if (!begins_at_lines(problem.c)) {
+    } else if (!begin_at_lines(problem.c.alignment)) {
       time.finish =
           std::max(0.0, kRowOfCCut * block.rows - kRowOfCHidden * grid.k * time.arithmetic);
     }
