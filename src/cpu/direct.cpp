@@ -189,15 +189,14 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   const FacedSizes sizes = faced_sizes(product);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
   const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
-  form.at_line = begin_at_lines(b_row_bytes, reinterpret_cast<std::uintptr_t>(product.b.data));
-  const bool reads_lines = may_pack_in_passing(product) && form.at_line;
+  const bool reads_lines =
+      may_pack_in_passing(product) &&
+      begin_at_lines(b_row_bytes, reinterpret_cast<std::uintptr_t>(product.b.data));
   if (!goes_short_way(plan.machine, sizes, reads_lines)) return std::nullopt;
   const bool collides = passes_the_short_way(plan, product);
   form.passes = collides && !reads_lines;
   if (begin_at_lines(b_row_bytes) && (collides || !suits_short_way(sizes, l2))) {
     form.line_bits = kCacheLine - 1;
-  } else {
-    form.at_line = true;
   }
   const Step step = step_of(plan, product);
   if (step.depth < product.depth()) return std::nullopt;

@@ -32,9 +32,10 @@ struct DirectForm {
   };
   Packing a;
   Packing b;
-  bool passes = false;            // B is packed in passing, with room in `b`
-  bool at_line = true;            // B, as the kernel sees it, has none of these bits in its address
-  std::uintptr_t line_bits = 0;   // none where it does not matter
+  bool passes = false;  // B is packed in passing, with room in `b`
+  // Of B's address, as the kernel sees B: some are set where it passes, none where it does not. No
+  // bits where that does not matter.
+  std::uintptr_t line_bits = 0;
   bool keeps_rows_whole = false;  // C's: several threads take parts of its rows alone
   // For a part of the columns or rows: a register tile's, and bytes from one to the next in the
   // operand that has them, B or A, and in C.
@@ -55,7 +56,8 @@ struct DirectForm {
 
 inline bool begins_alike(const DirectForm& form, const Operands& operands) {
   const void* b = form.turned ? operands.a.data : operands.b.data;
-  return form.at_line == ((reinterpret_cast<std::uintptr_t>(b) & form.line_bits) == 0);
+  const bool is_off_line = (reinterpret_cast<std::uintptr_t>(b) & form.line_bits) != 0;
+  return form.line_bits == 0 || is_off_line == form.passes;
 }
 
 // Empty where the product must go the general way (tile_run.cpp). The bits are the same either way:

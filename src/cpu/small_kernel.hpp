@@ -217,7 +217,7 @@ class SmallBlock {
     task_.beta = Ops::scalar(block.beta);
     constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Ops::B));
     panel_ = is_packed ? block.b.panel_bytes / kBytes : kWidth;
-    if (block.cols >= kWide && !is_packed && !block.sums_are_far && kHasWide && has_two_units()) {
+    if (kHasWide && block.cols >= kWide && !is_packed && !block.sums_are_far && has_two_units()) {
       wide_ = block.cols / kWide;
     }
     const std::int64_t cols = block.cols - wide_ * kWide;
