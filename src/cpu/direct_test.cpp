@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <stdexcept>
 #include <tuple>
@@ -178,124 +176,6 @@ TEST(Direct, DealsColumnsOrRowsOfOneProduct) {
       }
     }
   }
-}
-
-// A copy of a matrix of rows, so many bytes behind the beginning of a line.
-class BehindALine {
- public:
-  BehindALine(const ConstMatrixView& from, std::size_t bytes) : view_(from) {
-    const auto size = static_cast<std::size_t>(from.rows * from.row_stride * size_of(from.type));
-    memory_.resize(size + 128);
-    const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
-    std::byte* to = memory_.data() + (64 - start % 64) + bytes;
-    std::memcpy(to, from.data, size);
-    view_.data = to;
-  }
-  const ConstMatrixView& view() const { return view_; }
-
- private:
-  std::vector<std::byte> memory_;
-  ConstMatrixView view_;
-};
-
-// Rows of B whose lines lie in few sets of the nearest cache are packed in passing where they do
-// not begin at lines, and read where they lie where they do, or on a machine that has less room.
-TEST(Direct, PacksCollidingRowsInPassing) {
-  const std::int64_t depth = 130;
-  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
-    Plan plan = plan_for(type, {}, 1.5, 0.5);
-    const cpu::KernelCode& code = cpu::code_of(plan);
-    if (code.passing_cols == 0) GTEST_SKIP() << "packs before it multiplies";
-    plan.machine.l1_bytes = 48 << 10;
-    for (const std::int64_t cols : {std::int64_t{128}, std::int64_t{120}}) {
-      for (const bool a_is_across : {false, true}) {
-        plan.problem.groups = {{60, cols, depth}};
-        plan.tile.block_n = 128;
-        // A row of 128 elements, of which all or not quite all are used.
-        std::vector<std::byte> first;
-        for (const auto& [offset, l2, passes] :
-             {std::tuple(16, 2 << 20, true), {0, 2 << 20, false}, {16, 1 << 20, false}}) {
-          Product product(plan.problem.types, plan.problem.groups.front(), 0.5, Fill::normal, 41,
-                          {.column_major = a_is_across, .padding = 1}, {.padding = 128 - cols});
-          Operands operands = product.operands();
-          const BehindALine b(operands.b, static_cast<std::size_t>(offset));
-          operands.b = b.view();
-          plan.machine.scratchpad_bytes = l2;
-          const auto form = cpu::direct_form(plan, code, operands);
-          ASSERT_TRUE(form.has_value());
-          EXPECT_EQ(form->passes, passes);
-          ASSERT_TRUE(cpu::run_directly(plan, code, {&operands, 1}, 1));
-          EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
-          if (first.empty()) first = product.c.bytes();
-          EXPECT_EQ(product.c.bytes(), first);
-        }
-      }
-    }
-  }
-}
-
-// Rows of B that begin at lines are read where they lie in a larger product, too, on a machine that
-// has room for them: with the bits of the general way.
-TEST(Direct, ReadsWholeLinesOfALargerProduct) {
-  const GemmShape shape{150, 176, 140};
-  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
-    Plan plan = plan_for(type, {shape}, 1.5, 0.5);
-    const cpu::KernelCode& code = cpu::code_of(plan);
-    if (code.passing_cols == 0) GTEST_SKIP() << "packs before it multiplies";
-    plan.machine.l1_bytes = 48 << 10;
-    for (const bool a_is_across : {false, true}) {
-      std::vector<std::byte> first;
-      for (const auto& [offset, padding, l2, is_direct] : {std::tuple(0, 0, 2 << 20, true),
-                                                           {0, 16, 2 << 20, true},
-                                                           {0, 1, 2 << 20, false},
-                                                           {16, 0, 2 << 20, false},
-                                                           {0, 0, 1 << 20, false}}) {
-        Product product(plan.problem.types, shape, 0.5, Fill::normal, 41,
-                        {.column_major = a_is_across, .padding = 1}, {.padding = padding});
-        Operands operands = product.operands();
-        const BehindALine b(operands.b, static_cast<std::size_t>(offset));
-        operands.b = b.view();
-        plan.machine.scratchpad_bytes = l2;
-        ASSERT_EQ(cpu::run_directly(plan, code, {&operands, 1}, 1), is_direct);
-        if (!is_direct) cpu::run_plan(plan, {&operands, 1}, {.threads = 2});
-        EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
-        if (padding != 0 || offset != 0) continue;
-        if (first.empty()) first = product.c.bytes();
-        EXPECT_EQ(product.c.bytes(), first);
-      }
-    }
-  }
-}
-
-// Products of a group that are alike but for where B begins: each goes its own way.
-TEST(Direct, AsksEachProductWhereBBegins) {
-  Plan plan = plan_for(ElementType::f32, {{150, 176, 140}}, 1.5, 0.5);
-  const cpu::KernelCode& code = cpu::code_of(plan);
-  if (code.passing_cols == 0) GTEST_SKIP() << "packs before it multiplies";
-  plan.machine.l1_bytes = 48 << 10;
-  plan.machine.scratchpad_bytes = 2 << 20;
-  Product product(plan.problem.types, {150, 176, 140}, 0.5, Fill::normal, 41);
-  Operands operands = product.operands();
-  const BehindALine at(operands.b, 0);
-  const BehindALine off(operands.b, 16);
-  operands.b = at.view();
-  const auto form = cpu::direct_form(plan, code, operands);
-  ASSERT_TRUE(form.has_value());
-  EXPECT_TRUE(cpu::begins_alike(*form, operands));
-  operands.b = off.view();
-  EXPECT_FALSE(cpu::begins_alike(*form, operands));
-  EXPECT_FALSE(cpu::run_directly(plan, code, {&operands, 1}, 1));
-  // Small products whose rows find room are done alike.
-  plan.problem.groups = {{20, 48, 30}};
-  Product small(plan.problem.types, {20, 48, 30}, 0.5, Fill::normal, 41);
-  const BehindALine small_at(small.operands().b, 0);
-  const BehindALine small_off(small.operands().b, 16);
-  operands = small.operands();
-  operands.b = small_off.view();
-  const auto small_form = cpu::direct_form(plan, code, operands);
-  ASSERT_TRUE(small_form.has_value());
-  operands.b = small_at.view();
-  EXPECT_TRUE(cpu::begins_alike(*small_form, operands));
 }
 
 // A large C with a short k is written by whole rows, which threads share out where L2 is small
