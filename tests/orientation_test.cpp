@@ -28,8 +28,12 @@ View view_of(Bytes* bytes, std::int64_t rows, std::int64_t cols, bool column_maj
                       : View{bytes, rows, cols, cols + padding, 1, type};
 }
 
+// Without tall register tiles, and with them.
+const Machine kMachine = machine_by_name("zen5");
+const Machine kTallMachine = machine_by_name("sapphire-rapids");
+
 void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int majors,
-                      std::int64_t padding) {
+                      std::int64_t padding, const Machine& machine) {
   const auto is_column_major = [&](int operand) { return (majors >> operand & 1) != 0; };
   const ElementType sums = accumulator_of({kernel.a, kernel.b, kernel.a});
   Operands operands;
@@ -45,8 +49,8 @@ void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int maj
     for (const bool rows_alike : {false, true}) {
       TileConfig tile = kernel.tile;
       tile.rows_alike = rows_alike;
-      EXPECT_EQ(is_turned(problem, shape, tile),
-                cpu::is_better_turned(operands, tile, problem, code))
+      EXPECT_EQ(is_turned(problem, shape, tile, machine),
+                cpu::is_better_turned(operands, tile, problem, code, machine))
           << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors "
           << majors << ", padding " << padding << ", beta " << beta << ", rows alike "
           << rows_alike;
@@ -65,8 +69,10 @@ TEST(Orientation, IsTheSameForThePlannerAndTheBackend) {
             GemmShape{18, 100, k}, GemmShape{100, 18, k}, GemmShape{1100, 16, k},
             GemmShape{1, 2, k}, GemmShape{2, 2, k}, GemmShape{3, 6, k}, GemmShape{2, 8, k}}) {
         for (int majors = 0; majors < 8; ++majors) {
-          expect_agreement(kernel, shape, majors, 0);
-          expect_agreement(kernel, shape, majors, 3);
+          for (const Machine& machine : {kMachine, kTallMachine}) {
+            expect_agreement(kernel, shape, majors, 0, machine);
+            expect_agreement(kernel, shape, majors, 3, machine);
+          }
         }
       }
     }
@@ -78,7 +84,7 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
   const auto is_down = [](const GemmShape& shape, ElementType type, int nr, Major a) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.a.major = a;
-    return is_turned(problem, shape, {.mr = 12, .nr = nr});
+    return is_turned(problem, shape, {.mr = 12, .nr = nr}, kMachine);
   };
   using enum ElementType;
   EXPECT_FALSE(is_down({300, 5, 4}, f32, 32, Major::row));
@@ -142,7 +148,8 @@ TEST(Orientation, OfFewColumnsDependsOnTheDepth) {
 // A few rows and columns are dot products, where the columns are soon copied.
 TEST(Orientation, OfAFewDependsOnTheDepth) {
   const auto is_down = [](const GemmShape& shape, ElementType type, int nr) {
-    return is_turned(dense_problem(shape, gemm_types_for(type)), shape, {.mr = 12, .nr = nr});
+    return is_turned(dense_problem(shape, gemm_types_for(type)), shape, {.mr = 12, .nr = nr},
+                     kMachine);
   };
   using enum ElementType;
   for (const std::int64_t rows : {1, 2}) {
@@ -178,7 +185,7 @@ TEST(Orientation, OfRowsAndColumnsAlongKMakesDotsOfMoreColumns) {
   const auto is_down = [](const GemmShape& shape, ElementType type, const TileConfig& tile) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.b.major = Major::column;
-    return is_turned(problem, shape, tile);
+    return is_turned(problem, shape, tile, kMachine);
   };
   using enum ElementType;
   EXPECT_TRUE(is_down({44, 12, 751}, f32, {.mr = 12, .nr = 32}));
@@ -198,7 +205,7 @@ TEST(Orientation, OfNarrowRegistersMakesDotsWhereColumnsLeaveLanesEmpty) {
   const auto is_down = [](const GemmShape& shape, ElementType type, int nr, Major b) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.b.major = b;
-    return is_turned(problem, shape, {.mr = 6, .nr = nr});
+    return is_turned(problem, shape, {.mr = 6, .nr = nr}, kMachine);
   };
   using enum ElementType;
   for (const Major b : {Major::row, Major::column}) {
@@ -225,8 +232,8 @@ TEST(Orientation, OfNarrowRegistersMakesDotsWhereColumnsLeaveLanesEmpty) {
 TEST(Orientation, OfTileRegistersTakesWhatLiesAcrossAsB) {
   Problem problem = dense_problem({241, 5, 103}, gemm_types_for(ElementType::i8));
   problem.a.major = Major::column;
-  EXPECT_TRUE(is_turned(problem, {241, 5, 103}, {.mr = 32, .nr = 32}));
-  EXPECT_FALSE(is_turned(problem, {241, 5, 103}, {.mr = 12, .nr = 32}));
+  EXPECT_TRUE(is_turned(problem, {241, 5, 103}, {.mr = 32, .nr = 32}, kMachine));
+  EXPECT_FALSE(is_turned(problem, {241, 5, 103}, {.mr = 12, .nr = 32}, kMachine));
 }
 
 TEST(Orientation, OfFewRowsOfColumnsIsTheSame) {
@@ -238,8 +245,8 @@ TEST(Orientation, OfFewRowsOfColumnsIsTheSame) {
     for (OperandLayout* layout : {&by_columns.a, &by_columns.b, &by_columns.c}) {
       layout->major = Major::column;
     }
-    EXPECT_NE(is_turned(by_rows, rows, {.mr = 12, .nr = 32}),
-              is_turned(by_columns, columns, {.mr = 12, .nr = 32}))
+    EXPECT_NE(is_turned(by_rows, rows, {.mr = 12, .nr = 32}, kMachine),
+              is_turned(by_columns, columns, {.mr = 12, .nr = 32}, kMachine))
         << k;
   }
 }

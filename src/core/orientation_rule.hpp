@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/tile_registers_rule.hpp"
 #include "core/work.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/tile_config.hpp"
@@ -38,10 +39,12 @@ struct StoredProduct {
   }
 };
 
-// A register tile of sums, of `mr` rows and `nr` columns.
+// A register tile of sums, of `mr` rows and `nr` columns; `has_tall`: there are ones of more rows
+// by a single vector besides (cpu/tall_tiles.hpp), which were measured on such a machine.
 struct RegisterTile {
   int mr = 0;
   int nr = 0;
+  bool has_tall = false;
 };
 
 // Tile registers' are square, and take what lies across k as B alone without transposing it: on an
@@ -305,6 +308,53 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
                       (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));
 }
 
+// So many rows, or more, may be multiplied by tall register tiles.
+inline constexpr std::int64_t kLeastRowsOfTall = 17;
+
+// Whether rows along k meet a vector of columns at most. Of rows that collide the nearest cache
+// does not hold 24 lines: Emerald Rapids, one thread, f32, 2026-11, the time by dot products or
+// panels over the time by tall tiles all the same: 200×16×1024 0.85, 200×14×2048 0.85, with B along
+// k 0.83, 0.74, 1000×16×4096 0.84; half as far apart 1000×12×512 1.09.
+inline bool may_take_tall_tiles(const StoredProduct& product, const RegisterTile& tile) {
+  return tile.has_tall && product.element_bytes >= 4 && product.rows_lie_along_k &&
+         product.rows >= kLeastRowsOfTall && product.cols > 1 && product.cols <= lanes_of(tile) &&
+         !rows_collide(product.depth * product.element_bytes);
+}
+
+// Whether columns that leave lanes of a vector empty are multiplied by tall tiles all the same, and
+// not, with rows that lie along k, as dot products, which fill vectors but add up lanes: that takes
+// as long as some steps of k. Dot products read A again for every four columns, which shows where
+// it is far, and where a few columns of B leave the nearest cache; for tall tiles columns that lie
+// along k are packed. Emerald Rapids, one thread, 2026-11, the time by dot products over the time
+// by tall tiles, 200 and 1000 rows, k = 50, 100, 150, 250, 400, 800, 1500 (or from some k on, where
+// it was panels of two vectors before). B in rows, f32 6 columns 1.30 1.00 0.84 0.72 0.51 0.44
+// 0.62, 1.43 0.97 0.87 0.73 0.66 0.82 0.95; 8 from 100 on 1.14 0.97 0.83 0.63 0.58 0.78, 1.19 1.03
+// 0.81 0.77 0.86 1.02; 12 from 400 on 0.94 1.00 1.28, 1.22 1.05 1.35; 14 1.14 1.17 1.34, 1.29 1.30
+// 1.47; f64 4 1.23 0.93 0.89 0.83 0.43 0.68 0.92, 1.22 0.92 0.85 1.04 0.90 0.88 0.93; 7 from 250 on
+// 1.08 0.77 1.23 1.32, 1.53 1.13 1.22 1.41. Along k, f32 8 from 100 on 1.21 1.10 0.89 0.59 0.52
+// 0.94, 1.26 1.11 0.96 0.89 0.90 1.09; 12 from 150 on 1.71 1.42 1.01 0.91 1.34, 1.85 1.52 1.02 1.21
+// 1.52; f64 5 1.75 1.25 1.23 1.13 0.75 0.75 1.27, 2.24 1.64 1.52 1.42 1.09 1.06 1.32; with 20 rows,
+// which packing is too much for, 1.02 0.73 0.66 0.66 0.42 0.41 0.64.
+inline bool suits_tall_tiles(const StoredProduct& product, const RegisterTile& tile) {
+  constexpr double kStepsOfLanes = 18;
+  constexpr double kRowsForPacking = 30;
+  constexpr double kDotsOverTall = 0.8;  // where nothing else differs
+  constexpr double kFarther = 1.35;
+  constexpr double kFarBytes = 768 << 10;
+  constexpr double kLongBytes = 4 << 10;
+  if (!may_take_tall_tiles(product, tile) || 4 * product.cols <= lanes_of(tile)) return false;
+  const auto lanes = static_cast<double>(lanes_of(tile));
+  const auto rows = static_cast<double>(product.rows);
+  const auto depth = static_cast<double>(product.depth);
+  const double row_bytes = depth * product.element_bytes;
+  double dots = kDotsOverTall * static_cast<double>(product.cols) / lanes;
+  dots *= depth + kStepsOfLanes * lanes;
+  if (row_bytes * rows >= kFarBytes) dots *= kFarther;
+  if (row_bytes >= kLongBytes) dots *= kFarther;
+  const double packing = product.cols_lie_along_k ? kRowsForPacking / rows : 0;
+  return dots >= depth * (1 + packing);
+}
+
 // Rows beside each column that is copied, where many are.
 inline constexpr std::int64_t kRowsForEachCopied = 2;
 
@@ -405,6 +455,7 @@ inline bool vectors_run_down(const StoredProduct& product, const RegisterTile& t
     return has_tile_registers(tile) ? has_long_columns(product) : makes_dots_of_few(product, tile);
   }
   if (has_tile_registers(tile) && product.rows_lie_along_k) return false;
+  if (suits_tall_tiles(product, tile)) return false;
   if (product.cols * 4 > tile.nr) {
     const bool fills = is_wide(product, tile) ? fills_vectors_down(product, tile)
                                               : fills_short_vectors_down(product, tile);

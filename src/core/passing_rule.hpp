@@ -32,6 +32,12 @@ inline bool has_much_room(const Machine& machine) {
   return machine.scratchpad_bytes >= 2 * kRoomForPassing;
 }
 
+// A kernel's register tile on a machine. Tall ones were measured where there is much room.
+inline RegisterTile register_tile(int mr, int nr, const Machine& machine) {
+  const RegisterTile tile{mr, nr};
+  return {mr, nr, has_much_room(machine) && !is_narrow_tile(mr) && !has_tile_registers(tile)};
+}
+
 // Whether workers may write parts of the same rows of C from end to end (goes_along_rows). A Zen 4
 // fetches on into the next worker's part, and the two take lines from each other, some of each row:
 // two threads, 2026-11, the time so over the time with rows whole, or where columns are divided by

@@ -489,7 +489,8 @@ PanelSizes panel_sizes(const Launch& launch) {
   const Problem& problem = launch.plan.problem;
   const bool splits = launch.layout.slots > 0;
   for (const Operands& operands : launch.groups) {
-    const Product product = product_of(operands, launch.plan.tile, problem, launch.code);
+    const Product product =
+        product_of(operands, launch.plan.tile, problem, launch.code, launch.plan.machine);
     if (product.c.rows == 0 || product.c.cols == 0) continue;
     const KernelCode& code = *product.code;
     const Blocking blocking = blocking_of(launch, product);

@@ -185,7 +185,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   }
   if (operands.a.cols == 0) return std::nullopt;
 
-  const Product product = product_of(operands, tile, plan.problem, code);
+  const Product product = product_of(operands, tile, plan.problem, code, plan.machine);
   const FacedSizes sizes = faced_sizes(product);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
   const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);

@@ -151,9 +151,9 @@ struct BlockTask {
   std::int32_t sum_column = 1;
   // Of A in place, that register tiles take at a time; 0: all that they hold.
   std::int16_t tile_rows = 0;
-  // Register tiles come row by row of them, not column by column; those that are not wide fetch all
-  // of a tile's sums first. Only where `depth` is short, or B's block near tile registers
-  // (Blocking).
+  // Register tiles come row by row of them, not column by column; those that are not wide, nor
+  // tall, fetch all of a tile's sums first. Only where `depth` is short, or B's block near tile
+  // registers (Blocking).
   bool sums_are_far = false;
   // Rows of sums that lie across lines are fetched before they are stored; of tile registers.
   bool fetches_sums = false;

@@ -12,6 +12,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/register_tile.hpp"
 #include "cpu/streams.hpp"
+#include "cpu/tall_tiles.hpp"
 #include "cpu/wide_tiles.hpp"
 
 namespace tessera::cpu {
@@ -68,6 +69,7 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
     }
   }
   constexpr bool kInterleaves = kStrided && Ops::kGroup > 1;
+  static_assert(!kHasTall<Ops, MR> || kMostTallRows * Ops::kLanes <= MR * kWidth);
   alignas(64) Acc register_tile[MR * kWidth];
   LookAhead nothing_ahead;
 
@@ -142,7 +144,34 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
     }
   };
 
-  if (task.sums_are_far) {
+  constexpr bool kTall = kHasTall<Ops, MR> && (kStrided || How == Reading::rows_of_a);
+  const bool may_be_tall = kTall && task.a.in_place &&
+                           suits_tall<Ops>(task.rows, task.a.along_stride, task.a.depth_stride);
+  // The panel that it faces, of a single vector.
+  const auto multiply_tall_panel = [&](std::int64_t col) {
+    if constexpr (kTall) {
+      const bool sums_stay = task.sum != nullptr;
+      const TallTask<Ops> tall{.a = reinterpret_cast<const typename Ops::A*>(a_begin),
+                               .b = micro_task.b,
+                               .a_row = task.a.along_stride,
+                               .a_step = task.a.depth_stride,
+                               .b_step = micro_task.b_step,
+                               .depth = task.depth,
+                               .sum = sums_stay ? static_cast<Acc*>(task.sum) + col : register_tile,
+                               .sum_stride = sums_stay ? task.sum_stride : Ops::kLanes,
+                               .alpha = micro_task.alpha,
+                               .beta = micro_task.beta,
+                               .mask = micro_task.mask,
+                               .is_masked = is_edge};
+      multiply_tall(tall, task.rows, sums_stay,
+                    [&](std::int64_t row, std::int64_t rows, const Acc* sum, std::int64_t stride) {
+                      if (task.finish == nullptr) return;
+                      finish_block<Acc>(sub_block(*task.finish, row, col), sum, stride, rows, cols);
+                    });
+    }
+  };
+
+  if (task.sums_are_far && !(may_be_tall && task.cols <= Ops::kLanes)) {
     micro_task.fetches_sum = task.sum != nullptr;
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {
@@ -156,6 +185,10 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   }
   for (std::int64_t col = 0; col < task.cols; col += cols) {
     face_panel(col);
+    if (may_be_tall && vectors == 0) {
+      multiply_tall_panel(col);
+      continue;
+    }
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {
       micro_task.a = reinterpret_cast<const typename Ops::A*>(a_panel);

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/block_spec.hpp"
-#include "core/orientation_rule.hpp"
+#include "core/passing_rule.hpp"
 #include "core/turned_axis.hpp"
 #include "cpu/kernel.hpp"
 #include "schedule/work_item.hpp"
@@ -100,19 +100,21 @@ inline StoredProduct stored_by_rows(const Operands& operands) {
 // A result's column per lane is wanted: of a row-major C its rows, of a column-major one its
 // columns; and of a narrow C mostly its long side (core/orientation_rule.hpp).
 inline bool is_better_turned(const Operands& operands, const TileConfig& tile,
-                             const Problem& problem, const KernelCode& code) {
+                             const Problem& problem, const KernelCode& code,
+                             const Machine& machine) {
   return tessera::is_better_turned(
-      stored_by_rows(operands), is_by_columns(operands.c), {code.mr, code.nr},
+      stored_by_rows(operands), is_by_columns(operands.c), register_tile(code.mr, code.nr, machine),
       may_be_turned_for_size(tile, problem, operands.c.type == code.accumulator));
 }
 
 // `problem`: of what is done with the sums; sizes and types are the operands'.
 inline Product product_of(const Operands& operands, const TileConfig& tile, const Problem& problem,
-                          const KernelCode& code) {
+                          const KernelCode& code, const Machine& machine) {
   Product product;
   // A packed B stays B.
   product.packed_b = operands.packed_b;
-  product.turned = product.packed_b == nullptr && is_better_turned(operands, tile, problem, code);
+  product.turned =
+      product.packed_b == nullptr && is_better_turned(operands, tile, problem, code, machine);
   product.epilogue = problem.epilogue;
   product.epilogue.bias = turned(problem.epilogue.bias, product.turned);
   product.bias = operands.bias;

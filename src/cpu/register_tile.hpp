@@ -138,7 +138,7 @@ template <class Ops, int Rows, int Vectors>
                                               std::int64_t stride) {
   if (alpha != 1) {
     const auto factor = Ops::set(alpha);
-#pragma GCC unroll 16
+#pragma GCC unroll 24
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) sum[r][v] = Ops::multiply(factor, sum[r][v]);
@@ -146,7 +146,7 @@ template <class Ops, int Rows, int Vectors>
   }
   const auto factor = Ops::set(beta);
   const bool reads_c = beta != 0;
-#pragma GCC unroll 16
+#pragma GCC unroll 24
   for (int r = 0; r < Rows; ++r, c += stride) {
     asm("" : "+r"(c));  // all rows' addresses at once would not fit the registers
 #pragma GCC unroll 8

@@ -17,6 +17,7 @@
 #include "core/in_place_rule.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/tall_tiles.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -286,6 +287,9 @@ class SmallBlock {
 
   // The last columns of so many rows.
   void end(std::int64_t rows) {
+    if constexpr (kHasTall<Ops, MR>) {
+      if (full_ == 0 && suits_tall<Ops>(rows, task_.a_row, task_.a_step)) return tall(rows);
+    }
     const auto panel = [&]<class Last, bool Masked, int Full>() {
       small_panel<Ops, Last, Masked, Full, kMostRows>(task_, rows);
     };
@@ -304,6 +308,23 @@ class SmallBlock {
       masked ? panel.template operator()<Ops, true, 1>()
              : panel.template operator()<Ops, false, 1>();
     }
+  }
+
+  // The last columns, a vector of them at most, of so many rows.
+  void tall(std::int64_t rows) {
+    const TallTask<Ops> tall{.a = task_.a,
+                             .b = task_.b,
+                             .a_row = task_.a_row,
+                             .a_step = task_.a_step,
+                             .b_step = task_.b_step,
+                             .depth = task_.depth,
+                             .sum = task_.sum,
+                             .sum_stride = task_.sum_stride,
+                             .alpha = task_.alpha,
+                             .beta = task_.beta,
+                             .mask = Ops::mask(task_.last),
+                             .is_masked = task_.last < kLanes};
+    multiply_tall(tall, rows, true, [](auto...) {});
   }
 
   SmallTask<Ops> task_;

@@ -214,8 +214,10 @@ TEST_P(Kernels, TileRegistersTurnFewRowsRound) {
                             plan.problem.types.c != code.accumulator || way == 8;
       TileConfig alike = plan.tile;
       alike.rows_alike = true;
-      EXPECT_TRUE(cpu::product_of(product.operands(), plan.tile, plan.problem, code).turned);
-      EXPECT_EQ(cpu::product_of(product.operands(), alike, plan.problem, code).turned, is_alike);
+      EXPECT_TRUE(
+          cpu::product_of(product.operands(), plan.tile, plan.problem, code, plan.machine).turned);
+      EXPECT_EQ(cpu::product_of(product.operands(), alike, plan.problem, code, plan.machine).turned,
+                is_alike);
       EXPECT_EQ(run_and_check(plan, product, 2), "")
           << shape.m << "×" << shape.n << "×" << shape.k << ", way " << way;
     }
@@ -292,7 +294,7 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
     Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {}, {.padding = padding});
     const Operands operands = product.operands();
     const cpu::Launch launch{plan, code, {}, {}};
-    return cpu::blocking_of(launch, cpu::product_of(operands, plan.tile, {}, code));
+    return cpu::blocking_of(launch, cpu::product_of(operands, plan.tile, {}, code, plan.machine));
   };
   const std::int64_t far = 64 << 10;
   const std::int64_t near = 1 << 20;

@@ -92,7 +92,7 @@ void TileRunner::select(std::int32_t group) {
   if (group == group_) return;
   group_ = group;
   product_ = product_of(launch_.groups[static_cast<std::size_t>(group)], launch_.plan.tile,
-                        launch_.plan.problem, launch_.code);
+                        launch_.plan.problem, launch_.code, launch_.plan.machine);
   blocking_ = blocking_of(launch_, product_);
 }
 

@@ -48,6 +48,8 @@ struct CpuVariants {
   bool is_small() const;
   bool goes_over_k_once() const;
   std::int64_t dot_bytes(int workers) const;
+  bool makes_tall_tiles(const TileConfig& packed) const;
+  TileConfig tall(TileConfig tile, int splits) const;
   bool suits_dots() const;
   bool may_make_dots_of_many_rows() const;
   TileConfig as_dots(TileConfig tile, int workers, int splits) const;

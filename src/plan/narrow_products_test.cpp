@@ -1,6 +1,7 @@
 // What the planner makes of small products and of few columns on a CPU.
 #include <gtest/gtest.h>
 
+#include <tuple>
 #include <utility>
 
 #include "plan/cpu_blocks.hpp"
@@ -56,7 +57,7 @@ TEST(NarrowProducts, OfALongKAreDots) {
                                         {{100, 16, 1000}, false}}) {
     const Problem problem = dense_problem(shape, types);
     const Plan plan = make_plan(problem, machine);
-    EXPECT_EQ(is_turned(problem, shape, plan.tile), are_dots) << shape.m << "×" << shape.n;
+    EXPECT_EQ(is_turned(problem, shape, plan.tile, machine), are_dots) << shape.m << "×" << shape.n;
   }
   Problem transposed = dense_problem({8, 100, 20}, types);
   transposed.b.major = Major::column;
@@ -97,6 +98,40 @@ TEST(NarrowProducts, OfFewColumnsAreDeepDots) {
   EXPECT_LE(depth_of({100, 3, 1000}, 2), 640);
 }
 
+// With much second-level cache a vector's columns, or nearly so many, are multiplied by tall
+// register tiles, all of k at a time; others make dot products as elsewhere.
+TEST(NarrowProducts, OfAVectorAreTall) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
+  const auto is_tall = [&](const GemmShape& shape, ElementType type, Major b,
+                           const Machine& where) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.b.major = b;
+    const TileConfig tile = make_plan(problem, where).tile;
+    return !is_turned(problem, shape, tile, where) && tile.a_in_place &&
+           tile.b_in_place == (b == Major::row) && tile.block_k >= shape.k;
+  };
+  constexpr ElementType f32 = ElementType::f32;
+  constexpr ElementType f64 = ElementType::f64;
+  for (const auto& [shape, type, b, expected] :
+       {std::tuple{GemmShape{1000, 12, 1500}, f32, Major::row, true},
+        {{1000, 16, 3000}, f32, Major::row, true},
+        {{60, 14, 400}, f32, Major::row, true},
+        {{200, 6, 50}, f32, Major::row, true},
+        {{200, 4, 50}, f32, Major::row, false},
+        {{200, 8, 400}, f32, Major::row, false},
+        {{1000, 5, 250}, f64, Major::row, true},
+        {{1000, 2, 250}, f64, Major::row, false},
+        {{200, 12, 150}, f32, Major::column, true},
+        {{20, 12, 400}, f32, Major::column, false},
+        {{200, 8, 400}, f32, Major::column, false},
+        {{200, 8, 150}, f64, Major::column, true},
+        {{20, 8, 400}, f64, Major::column, false}}) {
+    EXPECT_EQ(is_tall(shape, type, b, machine), expected)
+        << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+  EXPECT_FALSE(is_tall({1000, 12, 1500}, f32, Major::row, machine_by_name("zen5")));
+}
+
 // Of many rows, too, where columns leave lanes of vectors empty and k is long: B's columns along k
 // lie where they are, and others are copied. Not of columns that fill vectors, or of a short k.
 TEST(NarrowProducts, ThatLeaveLanesAreDotsOfManyRows) {
@@ -118,7 +153,7 @@ TEST(NarrowProducts, ThatLeaveLanesAreDotsOfManyRows) {
                                         {{200, 18, 100}, false}}) {
     const Problem problem = dense_problem(shape, types);
     const Plan plan = make_plan(problem, machine);
-    EXPECT_EQ(is_turned(problem, shape, plan.tile), are_dots) << shape.n;
+    EXPECT_EQ(is_turned(problem, shape, plan.tile, machine), are_dots) << shape.n;
     if (are_dots) {
       EXPECT_TRUE(plan.tile.a_in_place && !plan.tile.b_in_place) << shape.n;
     }
@@ -131,7 +166,7 @@ TEST(NarrowProducts, BesideColumnsOfAAreTurned) {
   const auto is_turned_there = [&](ElementType type, const GemmShape& shape) {
     Problem problem = dense_problem(shape, gemm_types_for(type));
     problem.a.major = Major::column;
-    return is_turned(problem, shape, make_plan(problem, machine).tile);
+    return is_turned(problem, shape, make_plan(problem, machine).tile, machine);
   };
   using enum ElementType;
   for (const ElementType type : {f32, f64, bf16, f16, i8}) {

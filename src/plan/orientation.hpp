@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-inline RegisterTile register_tile(const TileConfig& tile) {
-  return {tile.mr, tile.nr};
+inline RegisterTile register_tile(const TileConfig& tile, const Machine& machine) {
+  return register_tile(tile.mr, tile.nr, machine);
 }
 
 // A single row or column lies along k either way, but for rare strides, which the backend packs.
@@ -26,7 +26,8 @@ inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
 }
 
 // The backend decides the same for each product from its strides (cpu/product.hpp).
-inline bool is_turned(const Problem& problem, const GemmShape& shape, const TileConfig& tile) {
+inline bool is_turned(const Problem& problem, const GemmShape& shape, const TileConfig& tile,
+                      const Machine& machine) {
   const StoredProduct by_rows{shape.m,
                               shape.n,
                               shape.k,
@@ -34,7 +35,7 @@ inline bool is_turned(const Problem& problem, const GemmShape& shape, const Tile
                               a_lies_along_k(problem, shape),
                               b_lies_along_k(problem, shape)};
   return is_better_turned(
-      by_rows, problem.c.major == Major::column, register_tile(tile),
+      by_rows, problem.c.major == Major::column, register_tile(tile, machine),
       may_be_turned_for_size(tile, problem, problem.types.c == accumulator_of(problem.types)));
 }
 
@@ -57,11 +58,12 @@ struct FacedProduct {
   bool c_rows_are_dense = true;  // or C is written across, as a narrow one is turned round
 };
 
-inline FacedProduct face(const Problem& problem, const GemmShape& shape, const TileConfig& tile) {
+inline FacedProduct face(const Problem& problem, const GemmShape& shape, const TileConfig& tile,
+                         const Machine& machine) {
   const bool a_along_k = a_lies_along_k(problem, shape);
   const bool b_along_k = b_lies_along_k(problem, shape);
   const bool c_is_across = problem.c.major == Major::column;
-  if (is_turned(problem, shape, tile)) {
+  if (is_turned(problem, shape, tile, machine)) {
     return {.is_turned = true,
             .shape = {shape.n, shape.m, shape.k},
             .b_rows_are_dense = problem.a.major == Major::column,

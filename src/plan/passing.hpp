@@ -33,7 +33,7 @@ inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
                              const Problem& problem, const GemmShape& shape,
                              const Machine& machine) {
   if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
-  const FacedProduct product = face(problem, shape, tile);
+  const FacedProduct product = face(problem, shape, tile, machine);
   if (!may_pass(*kernel, product)) return false;
   const GemmShape& sizes = product.shape;
   const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;

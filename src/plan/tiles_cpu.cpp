@@ -337,7 +337,7 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
   const GemmShape sides = largest_sides(request);
   const bool splits = kernel.products > 1;
-  const FacedProduct faced = face(request.problem, sides, kernel.tile);
+  const FacedProduct faced = face(request.problem, sides, kernel.tile, request.machine);
   const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
   const std::int64_t rows = splits ? mean_rows(request) : sides.m;
   const std::int64_t smaller = std::min(rows, sides.n);
@@ -397,8 +397,9 @@ void enumerate_tiles_of(const KernelEntry& kernel, const PlanRequest& request,
                         TileChoices& choices) {
   TileConfig faced_tile = kernel.tile;
   faced_tile.rows_alike = request.options.batch_invariant;
-  Enumeration tiles{{request, kernel, face(request.problem, largest_sides(request), faced_tile)},
-                    choices};
+  Enumeration tiles{
+      {request, kernel, face(request.problem, largest_sides(request), faced_tile, request.machine)},
+      choices};
   const bool one_product = tiles.variants.is_one_product();
   for (const int workers : worker_counts(request)) {
     if (request.options.tile) {

@@ -157,8 +157,8 @@ double side_of_block(std::int64_t size, int block, std::int32_t count, bool is_l
 }
 
 Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& problem,
-               const TileConfig& tile, int workers) {
-  const FacedProduct faced = face(problem, shape, tile);
+               const Machine& machine, const TileConfig& tile, int workers) {
+  const FacedProduct faced = face(problem, shape, tile, machine);
   const TileConfig facing = faced.is_turned ? turned(tile) : tile;
   const auto n = static_cast<double>(faced.shape.n);
   const auto k = static_cast<double>(std::max<std::int64_t>(shape.k, 1));
@@ -390,7 +390,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
                        const Machine& machine, const TileConfig& tile, const KernelEntry* kernel,
                        int workers, double all_bytes) {
   const int busy = std::min(workers, machine.workers);
-  const Block block = block_of(shape, grid, problem, tile, busy);
+  const Block block = block_of(shape, grid, problem, machine, tile, busy);
   const double footprint = worker_footprint(block, grid, problem, busy, all_bytes);
   const double peak = kernel != nullptr ? peak_of(*kernel, machine) : machine.peak(problem.types.a);
   const double rate = peak * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
