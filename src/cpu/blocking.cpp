@@ -316,13 +316,17 @@ bool packs_in_passing(const Plan& plan, const Product& product) {
 // along k, and A across, too, f32 1.07, 1.06, f64 1.12, 1.09 (2000×300×36 1.4, 1.5, 1432×694×50
 // 1.4, 1.3), two threads 1.04, 1.04, 1.05, 1.06; without tile registers operands in rows, and B
 // along k, bf16 1.05, 1.05, f16 1.05, 1.07, i8 1.29, 1.40, fourteen with k of 129 to
-// 256 1.07, 1.04, of 257 to 512 level; with twice as much of k f32 and f64 0.97 to 1.00.
+// 256 1.07, 1.04, of 257 to 512 level; with twice as much of k f32 and f64 0.97 to 1.00. Tile
+// registers beside a B that is not near were measured up to a k of 32.
 bool writes_far(const Launch& launch, const Product& product, const Blocking& blocking) {
   const KernelCode& code = *product.code;
   const std::int64_t l2 = second_level_cache(launch.plan);
   const std::int64_t depth = code.padded(std::min(blocking.depth, blocking.step));
   const std::int64_t cols = std::min(blocking.cols, product.block_cols());
-  const bool from_last_cache = is_narrow_tile(code.mr) || has_two_units();
+  const std::int64_t short_depth =
+      code.rows_together > 0 ? kShortDepth : kShortGroups * code.depth_step;
+  const bool from_last_cache =
+      is_narrow_tile(code.mr) || (has_two_units() && product.depth() <= short_depth);
   const bool is_far = lies_in_memory(launch.plan, c_bytes(product)) ||
                       (from_last_cache && kPartOfL2 * c_bytes(product) >= l2);
   return is_far && depth <= kShortGroups * code.depth_step &&

@@ -1,5 +1,5 @@
-// A C that leaves the second-level cache, through every microkernel of the catalogue that packs
-// both operands: which are walked by strips of rows, with what bits.
+// A C that leaves the second-level cache beside a packed B, through every microkernel of the
+// catalogue but those of tile registers: which are walked by strips of rows, with what bits.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -69,7 +69,7 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
     }
   }
   constexpr bool kInterleaves = kStrided && Ops::kGroup > 1;
-  static_assert(!kHasTall<Ops, MR> || kMostTallRows * Ops::kLanes <= MR * kWidth);
+  static_assert(!kHasTall<Ops, MR> || kTallestTile * Ops::kLanes <= MR * kWidth);
   alignas(64) Acc register_tile[MR * kWidth];
   LookAhead nothing_ahead;
 

@@ -26,9 +26,9 @@
 namespace tessera::cpu {
 namespace {
 
-constexpr int kMostTallRows = 24;
-constexpr int kLeastTallRows = 12;  // of what is cut evenly
-static_assert(kLeastRowsOfTall >= kLeastTallRows && kMostTallRows + 1 >= 2 * kLeastTallRows);
+constexpr int kTallestTile = 24;
+constexpr int kShortestTallTile = 12;  // of what is cut evenly
+static_assert(kLeastRowsOfTall >= kShortestTallTile && kTallestTile + 1 >= 2 * kShortestTallTile);
 
 // Steps of k that go together where rows lie along it. Each row's address is worked out once for
 // all of them: an index in the multiply-adds' addresses would make two operations of each.
@@ -167,15 +167,15 @@ void tall_tile(const TallTask<Ops>& task) {
   store_sums<Ops>(sum, task.alpha, task.beta, mask, task.sum, task.sum_stride);
 }
 
-// By rows, from kLeastTallRows on.
+// By rows, from kShortestTallTile on.
 template <class Ops, bool Across, bool Masked>
 struct TallTable {
-  static constexpr int kSizes = kMostTallRows - kLeastTallRows + 1;
+  static constexpr int kSizes = kTallestTile - kShortestTallTile + 1;
   using Function = void (*)(const TallTask<Ops>&);
 
   template <std::size_t... I>
   static constexpr std::array<Function, kSizes> all(std::index_sequence<I...>) {
-    return {&tall_tile<Ops, kLeastTallRows + static_cast<int>(I), Across, Masked>...};
+    return {&tall_tile<Ops, kShortestTallTile + static_cast<int>(I), Across, Masked>...};
   }
   static constexpr auto kFunctions = all(std::make_index_sequence<kSizes>());
 };
@@ -190,13 +190,13 @@ template <class Ops, class Done>
       TallTable<Ops, false, false>::kFunctions, TallTable<Ops, false, true>::kFunctions,
       TallTable<Ops, true, false>::kFunctions, TallTable<Ops, true, true>::kFunctions};
   const auto& table = tables[(task.a_step != 1 ? 2 : 0) + (task.is_masked ? 1 : 0)];
-  const std::int64_t tiles = (rows + kMostTallRows - 1) / kMostTallRows;
+  const std::int64_t tiles = (rows + kTallestTile - 1) / kTallestTile;
   const std::int64_t least = rows / tiles;
   const std::int64_t taller = rows % tiles;
   std::int64_t row = 0;
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     const std::int64_t some = least + (tile < taller ? 1 : 0);
-    table[static_cast<std::size_t>(some - kLeastTallRows)](task);
+    table[static_cast<std::size_t>(some - kShortestTallTile)](task);
     done(row, some, task.sum, task.sum_stride);
     row += some;
     task.a += some * task.a_row;

@@ -286,8 +286,8 @@ TEST_P(Kernels, TileRegistersInEveryLayout) {
 TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
-  const GemmShape shape{64, 1024, 64};
-  const auto blocking = [&](std::int64_t l2, std::int64_t block_k, std::int64_t padding) {
+  const auto blocking_for = [&](const GemmShape& shape, std::int64_t l2, std::int64_t block_k,
+                                std::int64_t padding) {
     Plan plan =
         plan_for(kernel(), types_of(kernel(), true), shape, {shape.m, shape.n, block_k}, {});
     plan.machine.scratchpad_bytes = l2;
@@ -295,6 +295,10 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
     const Operands operands = product.operands();
     const cpu::Launch launch{plan, code, {}, {}};
     return cpu::blocking_of(launch, cpu::product_of(operands, plan.tile, {}, code, plan.machine));
+  };
+  const GemmShape shape{64, 1024, 64};
+  const auto blocking = [&](std::int64_t l2, std::int64_t block_k, std::int64_t padding) {
+    return blocking_for(shape, l2, block_k, padding);
   };
   const std::int64_t far = 64 << 10;
   const std::int64_t near = 1 << 20;
@@ -309,6 +313,8 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   EXPECT_TRUE(blocking(near, 64, 6).fetches_sums);
   EXPECT_FALSE(blocking(near, 64, 1).fetches_sums);
   EXPECT_FALSE(blocking(near, 64, 0).fetches_sums);
+  // Nor is a large C with a long k beside a B that is far, however few steps those are.
+  EXPECT_FALSE(blocking_for({128, 1024, 1024}, 512 << 10, 1024, 1).sums_are_far);
 }
 
 }  // namespace

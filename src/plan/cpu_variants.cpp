@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/piece_of_a.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/panel_depth.hpp"
@@ -328,7 +329,7 @@ TileConfig CpuVariants::tall(TileConfig tile, int splits) const {
   constexpr std::int64_t kRowsOfPiece = 48;
   tile.a_in_place = true;
   tile.b_in_place = product.b_rows_are_dense;
-  const std::int64_t piece = request.machine.scratchpad_bytes / 4;
+  const std::int64_t piece = piece_of_a_bytes(request.machine.scratchpad_bytes);
   tile.block_k = choose_block_k(product.shape.k, kernel, splits, piece / kRowsOfPiece);
   return tile;
 }

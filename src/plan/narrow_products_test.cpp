@@ -130,6 +130,10 @@ TEST(NarrowProducts, OfAVectorAreTall) {
         << shape.m << "×" << shape.n << "×" << shape.k;
   }
   EXPECT_FALSE(is_tall({1000, 12, 1500}, f32, Major::row, machine_by_name("zen5")));
+  // Rows whole pages apart collide; a long k leaves too few rows in a piece of A.
+  EXPECT_FALSE(is_tall({1000, 12, 2048}, f32, Major::row, machine));
+  const GemmShape deep{1000, 16, 20000};
+  EXPECT_LT(make_plan(dense_problem(deep, gemm_types_for(f32)), machine).tile.block_k, 4000);
 }
 
 // Of many rows, too, where columns leave lanes of vectors empty and k is long: B's columns along k
