@@ -151,18 +151,19 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   const auto multiply_tall_panel = [&](std::int64_t col) {
     if constexpr (kTall) {
       const bool sums_stay = task.sum != nullptr;
-      const TallTask<Ops> tall{.a = reinterpret_cast<const typename Ops::A*>(a_begin),
-                               .b = micro_task.b,
-                               .a_row = task.a.along_stride,
-                               .a_step = task.a.depth_stride,
-                               .b_step = micro_task.b_step,
-                               .depth = task.depth,
-                               .sum = sums_stay ? static_cast<Acc*>(task.sum) + col : register_tile,
-                               .sum_stride = sums_stay ? task.sum_stride : Ops::kLanes,
-                               .alpha = micro_task.alpha,
-                               .beta = micro_task.beta,
-                               .mask = micro_task.mask,
-                               .is_masked = is_edge};
+      const TallTask<Ops> tall{
+          {.a = reinterpret_cast<const typename Ops::A*>(a_begin),
+           .b = micro_task.b,
+           .a_row = task.a.along_stride,
+           .a_step = task.a.depth_stride,
+           .b_step = micro_task.b_step,
+           .depth = task.depth,
+           .sum = sums_stay ? static_cast<Acc*>(task.sum) + col : register_tile,
+           .sum_stride = sums_stay ? task.sum_stride : Ops::kLanes,
+           .alpha = micro_task.alpha,
+           .beta = micro_task.beta},
+          micro_task.mask,
+          is_edge};
       multiply_tall(tall, task.rows, sums_stay,
                     [&](std::int64_t row, std::int64_t rows, const Acc* sum, std::int64_t stride) {
                       if (task.finish == nullptr) return;

@@ -43,6 +43,22 @@ struct MicroTask {
   bool fetches_sum = false;
 };
 
+// The same of simpler tiles, whose operands are read where they lie (B may be packed all the same).
+// Strides in elements.
+template <class Ops>
+struct TaskInPlace {
+  const typename Ops::A* a;
+  const typename Ops::B* b;
+  std::int64_t a_row;
+  std::int64_t a_step;
+  std::int64_t b_step;
+  std::int64_t depth;
+  typename Ops::Acc* sum;
+  std::int64_t sum_stride;
+  typename Ops::Acc alpha;
+  typename Ops::Acc beta;
+};
+
 // Steps of k between fetching rows of C, and after the last.
 constexpr std::int64_t kStepsPerFetch = 4;
 constexpr std::int64_t kStepsAfterFetch = 16;

@@ -29,17 +29,7 @@ struct HalfOf {
 };
 
 template <class Ops>
-struct SmallTask {
-  const typename Ops::A* a;
-  const typename Ops::B* b;
-  std::int64_t a_row;  // strides in elements
-  std::int64_t a_step;
-  std::int64_t b_step;
-  std::int64_t depth;
-  typename Ops::Acc* sum;
-  std::int64_t sum_stride;
-  typename Ops::Acc alpha;
-  typename Ops::Acc beta;
+struct SmallTask : TaskInPlace<Ops> {
   int last = 0;  // columns in the last vector
   // From one register tile of a run to the next, of more than one.
   std::int64_t a_next;
@@ -312,18 +302,7 @@ class SmallBlock {
 
   // The last columns, a vector of them at most, of so many rows.
   void tall(std::int64_t rows) {
-    const TallTask<Ops> tall{.a = task_.a,
-                             .b = task_.b,
-                             .a_row = task_.a_row,
-                             .a_step = task_.a_step,
-                             .b_step = task_.b_step,
-                             .depth = task_.depth,
-                             .sum = task_.sum,
-                             .sum_stride = task_.sum_stride,
-                             .alpha = task_.alpha,
-                             .beta = task_.beta,
-                             .mask = Ops::mask(task_.last),
-                             .is_masked = task_.last < kLanes};
+    const TallTask<Ops> tall{task_, Ops::mask(task_.last), task_.last < kLanes};
     multiply_tall(tall, rows, true, [](auto...) {});
   }
 

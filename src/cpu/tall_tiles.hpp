@@ -35,17 +35,7 @@ static_assert(kLeastRowsOfTall >= kShortestTallTile && kTallestTile + 1 >= 2 * k
 constexpr int kTallSteps = 4;
 
 template <class Ops>
-struct TallTask {
-  const typename Ops::A* a;
-  const typename Ops::B* b;
-  std::int64_t a_row;  // strides in elements
-  std::int64_t a_step;
-  std::int64_t b_step;
-  std::int64_t depth;
-  typename Ops::Acc* sum;
-  std::int64_t sum_stride;
-  typename Ops::Acc alpha;
-  typename Ops::Acc beta;
+struct TallTask : TaskInPlace<Ops> {
   typename Ops::Mask mask;  // of the columns
   bool is_masked;           // B has no more of them
 };
