@@ -308,16 +308,15 @@ inline bool makes_dots_down(const StoredProduct& product, const RegisterTile& ti
                       (kStepsForEach * product.cols - kStepsLess) * elements_of_step(product));
 }
 
-// So many rows, or more, may be multiplied by tall register tiles: with 16, 12³ and 16³ took as
-// long or 1.07 times.
+// So many rows, or more, may be multiplied by tall register tiles: 12³ and 16³ took 1.0 to 1.07
+// times as long by them.
 inline constexpr std::int64_t kLeastRowsOfTall = 17;
 
-// Whether rows along k meet a vector of columns at most. Sizes tell how far apart the rows are, as
-// if nothing lay between them; the backend does not take tall tiles for rows that do collide. Of
-// these the nearest cache
+// Whether rows along k meet a vector of columns at most. Of rows that collide the nearest cache
 // does not hold 24 lines: Emerald Rapids, one thread, f32, 2026-11, the time by dot products or
 // panels over the time by tall tiles all the same: 200×16×1024 0.85, 200×14×2048 0.85, with B along
-// k 0.83, 0.74, 1000×16×4096 0.84; half as far apart 1000×12×512 1.09.
+// k 0.83, 0.74, 1000×16×4096 0.84; half as far apart 1000×12×512 1.09. How far apart they are their
+// length tells here, as if nothing lay between them; the backend asks the strides.
 inline bool may_take_tall_tiles(const StoredProduct& product, const RegisterTile& tile) {
   return tile.has_tall && product.element_bytes >= 4 && product.rows_lie_along_k &&
          product.rows >= kLeastRowsOfTall && product.cols > 1 && product.cols <= lanes_of(tile) &&
