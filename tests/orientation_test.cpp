@@ -47,10 +47,13 @@ void expect_agreement(const KernelEntry& kernel, const GemmShape& shape, int maj
   for (const double beta : {0, 1}) {
     const Problem problem = describe({&operands, 1}, 1, beta, {});
     for (const bool rows_alike : {false, true}) {
-      TileConfig tile = kernel.tile;
-      tile.rows_alike = rows_alike;
-      EXPECT_EQ(is_turned(problem, shape, tile, machine),
-                cpu::is_better_turned(operands, tile, problem, code, machine))
+      Plan plan;
+      plan.problem = problem;
+      plan.machine = machine;
+      plan.tile = kernel.tile;
+      plan.tile.rows_alike = rows_alike;
+      EXPECT_EQ(is_turned(problem, shape, plan.tile, machine),
+                cpu::is_better_turned(operands, plan, code))
           << kernel.name << " " << shape.m << "×" << shape.n << "×" << shape.k << ", majors "
           << majors << ", padding " << padding << ", beta " << beta << ", rows alike "
           << rows_alike;

@@ -493,11 +493,9 @@ Blocking blocking_of(const Launch& launch, const Product& product) {
 
 PanelSizes panel_sizes(const Launch& launch) {
   PanelSizes sizes;
-  const Problem& problem = launch.plan.problem;
   const bool splits = launch.layout.slots > 0;
   for (const Operands& operands : launch.groups) {
-    const Product product =
-        product_of(operands, launch.plan.tile, problem, launch.code, launch.plan.machine);
+    const Product product = product_of(operands, launch.plan, launch.code);
     if (product.c.rows == 0 || product.c.cols == 0) continue;
     const KernelCode& code = *product.code;
     const Blocking blocking = blocking_of(launch, product);

@@ -173,8 +173,7 @@ bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
 
 std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                                       const Operands& operands) {
-  const TileConfig& tile = plan.tile;
-  const bool is_one_pass = tile.block_k >= operands.a.cols;
+  const bool is_one_pass = plan.tile.block_k >= operands.a.cols;
   const bool is_plain = plan.problem.alpha != 0 && plan.problem.epilogue == Epilogue{} &&
                         operands.packed_b == nullptr;
   if (!is_one_pass || !is_plain) return std::nullopt;
@@ -185,7 +184,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   }
   if (operands.a.cols == 0) return std::nullopt;
 
-  const Product product = product_of(operands, tile, plan.problem, code, plan.machine);
+  const Product product = product_of(operands, plan, code);
   const FacedSizes sizes = faced_sizes(product);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
   const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);

@@ -230,7 +230,7 @@ TEST(Direct, AFewRowsAndColumnsAsDots) {
         Product product(plan.problem.types, shape, 1, Fill::normal, 51, {.padding = 1},
                         {.padding = n % 2}, {.padding = 2});
         const Operands operands = product.operands();
-        const auto faced = cpu::product_of(operands, plan.tile, plan.problem, code, plan.machine);
+        const auto faced = cpu::product_of(operands, plan, code);
         const bool are_few =
             !has_tile_registers(RegisterTile{code.mr, code.nr}) &&
             makes_dots_of_few({m, n, k, size_of(type), true, false}, {code.mr, code.nr});

@@ -41,8 +41,7 @@ TEST_P(Kernels, ALargeCOfAShortKIsWrittenByStrips) {
       Product product(plan.problem.types, shape, 0, Fill::normal, 2300);
       const Operands operands = product.operands();
       const cpu::Launch launch{plan, code, {&operands, 1}, {}};
-      const cpu::Product faced =
-          cpu::product_of(operands, plan.tile, plan.problem, code, plan.machine);
+      const cpu::Product faced = cpu::product_of(operands, plan, code);
       EXPECT_EQ(cpu::blocking_of(launch, faced).sums_are_far, writes_so && is_short && is_large)
           << depth;
       ASSERT_EQ(run_and_check(plan, product, 1), "") << depth;

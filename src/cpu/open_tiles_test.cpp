@@ -212,8 +212,7 @@ TEST_P(Kernels, UnitsOfSharedTilesFitTheirPanels) {
                                nullptr};
     cpu::Launch launch{plan, code, {&operands, 1}, {}};
     launch.sharers = 16;
-    const cpu::Product product =
-        cpu::product_of(operands, plan.tile, plan.problem, code, plan.machine);
+    const cpu::Product product = cpu::product_of(operands, plan, code);
     const cpu::Blocking blocking = cpu::blocking_of(launch, product);
     if (blocking.unit == 0 || blocking.passes || product.b_in_place) continue;
     const auto block_cols = static_cast<std::int64_t>(product.block_cols());

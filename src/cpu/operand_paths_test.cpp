@@ -69,8 +69,8 @@ TEST_P(Kernels, OneElementIsADotProduct) {
       const Placement b{.column_major = variant == 2,
                         .padding = variant == 2 || variant == 3 ? 3 : 0};
       Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed++, a, b);
-      const cpu::Product faced = cpu::product_of(product.operands(plan.problem.epilogue), plan.tile,
-                                                 plan.problem, code, plan.machine);
+      const cpu::Product faced =
+          cpu::product_of(product.operands(plan.problem.epilogue), plan, code);
       if (!faced.turned) {
         EXPECT_EQ(faced.is_dots, code.multiplies_dots && variant < 3) << k << ", " << variant;
       }
@@ -270,7 +270,7 @@ TEST_P(Kernels, BsOfAGroupDriveEachOtherOut) {
   const auto depth = [&](std::size_t groups, std::int64_t part_of_l2) {
     plan.problem.groups.assign(groups, shape);
     plan.machine.scratchpad_bytes = part_of_l2 * shape.k * shape.n * size_of(kernel().b);
-    return cpu::step_of(plan, cpu::product_of(operands, plan.tile, {}, code, plan.machine)).depth;
+    return cpu::step_of(plan, cpu::product_of(operands, plan, code)).depth;
   };
   EXPECT_EQ(depth(1, 2), shape.k);
   EXPECT_EQ(depth(2, 2), shape.k);
@@ -293,7 +293,7 @@ TEST_P(Kernels, FarRowsOfBComeAFewAtATime) {
     Product product(plan.problem.types, shape, 0, Fill::normal, 1, {},
                     {.padding = row_bytes / size - shape.n});
     const Operands operands = product.operands();
-    return cpu::step_of(plan, cpu::product_of(operands, plan.tile, {}, code, plan.machine)).depth;
+    return cpu::step_of(plan, cpu::product_of(operands, plan, code)).depth;
   };
   EXPECT_EQ(depth((16 << 10) + 64), 48);
   EXPECT_EQ(depth(32 << 10), 64);
@@ -392,8 +392,8 @@ TEST_P(Kernels, AlongRowsOfALargeC) {
                             place_a, {.padding = way}, place_c);
             const Operands operands = product.operands();
             const cpu::Launch launch{plan, code, {}, {}};
-            const cpu::Blocking blocking = cpu::blocking_of(
-                launch, cpu::product_of(operands, plan.tile, plan.problem, code, plan.machine));
+            const cpu::Blocking blocking =
+                cpu::blocking_of(launch, cpu::product_of(operands, plan, code));
             EXPECT_EQ(blocking.rows_ahead > 0 && blocking.sums_are_far, in_place);
             EXPECT_EQ(run_and_check(plan, product, 2), "")
                 << m << "×" << n << "×" << k << ", way " << way;
@@ -426,8 +426,8 @@ TEST_P(Kernels, DealtColumnsStayWithTheirWorkers) {
         Product product(plan.problem.types, {m, n, kDepth}, 0, Fill::normal, 77);
         const Operands operands = product.operands();
         const cpu::Launch launch{plan, code, {}, {}};
-        const cpu::Blocking blocking = cpu::blocking_of(
-            launch, cpu::product_of(operands, plan.tile, plan.problem, code, plan.machine));
+        const cpu::Blocking blocking =
+            cpu::blocking_of(launch, cpu::product_of(operands, plan, code));
         EXPECT_EQ(blocking.rows_ahead > 0, in_place) << m << "×" << n;
         EXPECT_EQ(run_and_check(plan, product, 2), "") << m << "×" << n;
         return product.c.bytes();
@@ -465,9 +465,8 @@ TEST_P(Kernels, PackedInPassing) {
         Product product(plan.problem.types, {2 * m + 1, n, k}, plan.problem.beta, Fill::normal,
                         seed, place_a, {.padding = is_odd ? 5 : 0});
         const cpu::Launch launch{plan, code, {}, {}};
-        EXPECT_TRUE(cpu::blocking_of(launch, cpu::product_of(product.operands(), plan.tile,
-                                                             plan.problem, code, plan.machine))
-                        .passes);
+        EXPECT_TRUE(
+            cpu::blocking_of(launch, cpu::product_of(product.operands(), plan, code)).passes);
         ASSERT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
         plan.tile.a_in_place = false;
         plan.tile.b_in_place = false;

@@ -11,6 +11,7 @@
 #include "cpu/kernel.hpp"
 #include "schedule/work_item.hpp"
 #include "tessera/packed.hpp"
+#include "tessera/plan.hpp"
 #include "tessera/problem.hpp"
 #include "tessera/tile_config.hpp"
 
@@ -99,24 +100,22 @@ inline StoredProduct stored_by_rows(const Operands& operands) {
 
 // A result's column per lane is wanted: of a row-major C its rows, of a column-major one its
 // columns; and of a narrow C mostly its long side (core/orientation_rule.hpp).
-inline bool is_better_turned(const Operands& operands, const TileConfig& tile,
-                             const Problem& problem, const KernelCode& code,
-                             const Machine& machine) {
+inline bool is_better_turned(const Operands& operands, const Plan& plan, const KernelCode& code) {
   return tessera::is_better_turned(
-      stored_by_rows(operands), is_by_columns(operands.c), register_tile(code.mr, code.nr, machine),
-      may_be_turned_for_size(tile, problem, operands.c.type == code.accumulator));
+      stored_by_rows(operands), is_by_columns(operands.c),
+      register_tile(code.mr, code.nr, plan.machine),
+      may_be_turned_for_size(plan.tile, plan.problem, operands.c.type == code.accumulator));
 }
 
-// `problem`: of what is done with the sums; sizes and types are the operands'.
-inline Product product_of(const Operands& operands, const TileConfig& tile, const Problem& problem,
-                          const KernelCode& code, const Machine& machine) {
+// Of one of a plan's groups; sizes and types are the operands'.
+inline Product product_of(const Operands& operands, const Plan& plan, const KernelCode& code) {
+  const TileConfig& tile = plan.tile;
   Product product;
   // A packed B stays B.
   product.packed_b = operands.packed_b;
-  product.turned =
-      product.packed_b == nullptr && is_better_turned(operands, tile, problem, code, machine);
-  product.epilogue = problem.epilogue;
-  product.epilogue.bias = turned(problem.epilogue.bias, product.turned);
+  product.turned = product.packed_b == nullptr && is_better_turned(operands, plan, code);
+  product.epilogue = plan.problem.epilogue;
+  product.epilogue.bias = turned(product.epilogue.bias, product.turned);
   product.bias = operands.bias;
   TileConfig turned_tile = tile;
   if (product.turned) {

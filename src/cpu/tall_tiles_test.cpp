@@ -56,7 +56,7 @@ void expect_bits_of_few_rows(const KernelEntry& kernel, const GemmShape& shape,
   ASSERT_EQ(run_and_check(plan, product, 1), "");
   const cpu::KernelCode& code = *cpu::find_code(kernel.name);
   const Operands whole = product.operands(plan.problem.epilogue);
-  const auto faced = cpu::product_of(whole, plan.tile, plan.problem, code, plan.machine);
+  const auto faced = cpu::product_of(whole, plan, code);
   if (faced.turned || faced.is_dots) return;  // fewer rows may be computed otherwise
 
   Product again(plan.problem.types, shape, plan.problem.beta, Fill::normal, 2100, a, b, c);

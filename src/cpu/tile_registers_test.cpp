@@ -212,12 +212,10 @@ TEST_P(Kernels, TileRegistersTurnFewRowsRound) {
       // alike.
       const bool is_alike = (plan.problem.alpha == 1 && plan.problem.beta == 0) ||
                             plan.problem.types.c != code.accumulator || way == 8;
-      TileConfig alike = plan.tile;
-      alike.rows_alike = true;
-      EXPECT_TRUE(
-          cpu::product_of(product.operands(), plan.tile, plan.problem, code, plan.machine).turned);
-      EXPECT_EQ(cpu::product_of(product.operands(), alike, plan.problem, code, plan.machine).turned,
-                is_alike);
+      Plan alike = plan;
+      alike.tile.rows_alike = true;
+      EXPECT_TRUE(cpu::product_of(product.operands(), plan, code).turned);
+      EXPECT_EQ(cpu::product_of(product.operands(), alike, code).turned, is_alike);
       EXPECT_EQ(run_and_check(plan, product, 2), "")
           << shape.m << "×" << shape.n << "×" << shape.k << ", way " << way;
     }
@@ -294,7 +292,7 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
     Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {}, {.padding = padding});
     const Operands operands = product.operands();
     const cpu::Launch launch{plan, code, {}, {}};
-    return cpu::blocking_of(launch, cpu::product_of(operands, plan.tile, {}, code, plan.machine));
+    return cpu::blocking_of(launch, cpu::product_of(operands, plan, code));
   };
   const GemmShape shape{64, 1024, 64};
   const auto blocking = [&](std::int64_t l2, std::int64_t block_k, std::int64_t padding) {

@@ -91,8 +91,8 @@ TileRunner::TileRunner(const Launch& launch, const PanelSizes& sizes, void* memo
 void TileRunner::select(std::int32_t group) {
   if (group == group_) return;
   group_ = group;
-  product_ = product_of(launch_.groups[static_cast<std::size_t>(group)], launch_.plan.tile,
-                        launch_.plan.problem, launch_.code, launch_.plan.machine);
+  product_ =
+      product_of(launch_.groups[static_cast<std::size_t>(group)], launch_.plan, launch_.code);
   blocking_ = blocking_of(launch_, product_);
 }
 
