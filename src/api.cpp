@@ -31,7 +31,7 @@ void run(const Plan& plan, std::span<const Operands> groups, const RunOptions& o
   check_operands_fit(plan.problem, groups);
   if (is_logged(LogTopic::dispatch)) log_line(dispatch_line("run", plan, "the caller's"));
   run_on_backend(plan, groups, options);
-  if (groups.size() == 1) keep_small_call(plan, groups.front(), PlanSource::caller);
+  if (groups.size() == 1) keep_small_call(plan, groups.front(), options, PlanSource::caller);
 }
 
 std::size_t workspace_bytes(const Plan& plan) {
@@ -59,8 +59,9 @@ void gemm(double alpha, const Operands& operands, double beta, const Epilogue& e
                        beta,           epilogue};
   const FoundPlan found = plan_of("gemm", key);
   // What came twice comes again.
-  if (found.origin == PlanOrigin::recent)
-    keep_small_call(*found.plan, operands, PlanSource::planner);
+  if (found.origin == PlanOrigin::recent) {
+    keep_small_call(*found.plan, operands, options, PlanSource::planner);
+  }
   run_on_backend(*found.plan, {&operands, 1}, options);
 }
 

@@ -27,6 +27,7 @@ struct SmallCall {
   TileConfig tile;
   int workers = 0;
   PlanSource source = PlanSource::planner;
+  int threads = 0;  // that the call asked for, and the planner counted with
   bool may_use_threads = false;
   // From an operand's first byte to its last one's end, and the bits that an address must not have.
   std::uintptr_t bytes_a = 0;
@@ -89,7 +90,7 @@ bool are_addresses_right(const SmallCall& call, const Operands& operands) {
 bool repeat_small_call(double alpha, const Operands& operands, double beta,
                        const Epilogue& epilogue, const RunOptions& options) {
   const SmallCall& call = slot_of(operands);
-  return call.source == PlanSource::planner &&
+  return call.source == PlanSource::planner && call.threads == options.threads &&
          repeat(call, alpha, operands, beta, epilogue, options);
 }
 
@@ -107,7 +108,8 @@ bool repeat_small_run(const Plan& plan, std::span<const Operands> groups,
          repeat(call, problem.alpha, operands, problem.beta, problem.epilogue, options);
 }
 
-void keep_small_call(const Plan& plan, const Operands& operands, PlanSource source) {
+void keep_small_call(const Plan& plan, const Operands& operands, const RunOptions& options,
+                     PlanSource source) {
   if (plan.machine.kind != MachineKind::cpu || operands.packed_b != nullptr) return;
   if (operands.c.rows == 0 || operands.c.cols == 0) return;
   const cpu::KernelCode& code = cpu::code_of(plan);
@@ -122,6 +124,7 @@ void keep_small_call(const Plan& plan, const Operands& operands, PlanSource sour
                        plan.tile,
                        plan.schedule.workers,
                        source,
+                       options.threads,
                        cpu::may_use_threads(plan),
                        extent_of(operands.a),
                        extent_of(operands.b),

@@ -24,8 +24,9 @@ bool repeat_small_run(const Plan& plan, std::span<const Operands> groups,
 enum class PlanSource { planner, caller };
 
 // To be called with the plan for these operands, which have been checked. Keeps what the above
-// need, if the product is small enough; gemm takes the planner's choice alone. Throws what
-// cpu::run_plan throws.
-void keep_small_call(const Plan& plan, const Operands& operands, PlanSource source);
+// need, if the product is small enough; gemm takes the planner's choice alone, for as many threads.
+// Throws what cpu::run_plan throws.
+void keep_small_call(const Plan& plan, const Operands& operands, const RunOptions& options,
+                     PlanSource source);
 
 }  // namespace tessera
