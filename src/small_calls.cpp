@@ -102,9 +102,13 @@ bool repeat_small_run(const Plan& plan, std::span<const Operands> groups,
   const SmallCall& call = slot_of(operands);
   const bool is_same_plan =
       call.kernel == plan.kernel && call.tile == plan.tile && call.workers == plan.schedule.workers;
+  // Of one pass over k every schedule says the same.
+  const bool is_same_order =
+      call.form.depth <= call.form.task.depth || plan.schedule.kind == ScheduleKind::data_parallel;
   const GemmShape shape{operands.c.rows, operands.c.cols, operands.a.cols};
   const GemmTypes types{operands.a.type, operands.b.type, operands.c.type};
-  return is_same_plan && problem.groups.front() == shape && problem.types == types &&
+  return is_same_plan && is_same_order && problem.groups.front() == shape &&
+         problem.types == types &&
          repeat(call, problem.alpha, operands, problem.beta, problem.epilogue, options);
 }
 

@@ -157,6 +157,56 @@ TEST(SmallCalls, RunsFollowTheirPlans) {
   EXPECT_THROW(run(plans[0], {&wrong, 1}), Error);
 }
 
+// Of several blocks of k, whose sums a plan may divide.
+TEST(SmallCalls, KeepSchedulesApart) {
+  const GemmTypes types = gemm_types_for(ElementType::f32);
+  const GemmShape shape{30, 24, 2400};
+  PlanOptions options;
+  options.schedule = ScheduleKind::data_parallel;
+  options.workers = 2;
+  const auto bits = [&](const Plan& plan, int calls) {
+    Product product(types, shape, 0, Fill::normal, 7);
+    const Operands operands = product.operands();
+    for (int call = 0; call < calls; ++call) run(plan, {&operands, 1}, {.threads = 1});
+    EXPECT_EQ(check_product(product, 1, 0, {}, kMostContributors), "");
+    return product.c.bytes();
+  };
+  Product product(types, shape, 0, Fill::normal, 7);
+  const Operands operands = product.operands();
+  const Problem problem = describe({&operands, 1}, 1, 0, {});
+  const Plan whole = make_plan(problem, host_machine(), options);
+  options.schedule = ScheduleKind::split_k;
+  options.splits = 2;
+  options.tile = whole.tile;
+  const Plan split = make_plan(problem, host_machine(), options);
+  ASSERT_EQ(split.tile, whole.tile);
+  const std::vector<std::byte> of_split = bits(split, 1);
+  const std::vector<std::byte> of_whole = bits(whole, kCalls);
+  EXPECT_TRUE(bits(split, kCalls) == of_split);
+  EXPECT_TRUE(bits(whole, kCalls) == of_whole);
+}
+
+// What was planned for one thread is not taken for calls that may use more, whose plan may have
+// other bits, nor the other way round.
+TEST(SmallCalls, KeepThreadCountsApart) {
+  const GemmShape shape{40, 40, 1300};
+  Product product(gemm_types_for(ElementType::f32), shape, 0, Fill::normal, 7);
+  const Operands operands = product.operands();
+  const auto bits = [&](int threads) {
+    gemm(1, operands, 0, {}, {.threads = threads});
+    return product.c.bytes();
+  };
+  std::vector<std::vector<std::byte>> expected;
+  for (const int threads : {1, 2, 4}) {
+    std::thread([&] { expected.push_back(bits(threads)); }).join();
+  }
+  for (int call = 0; call < kCalls; ++call) EXPECT_TRUE(bits(1) == expected[0]);
+  EXPECT_TRUE(bits(2) == expected[1]);
+  EXPECT_TRUE(bits(4) == expected[2]);
+  for (int call = 0; call < kCalls; ++call) EXPECT_TRUE(bits(2) == expected[1]);
+  EXPECT_TRUE(bits(1) == expected[0]);
+}
+
 TEST(SmallCalls, AreLogged) {
   Repeated repeated;
   const Plan plan = make_plan(describe({&repeated.operands, 1}, 1, 0, {}), host_machine());

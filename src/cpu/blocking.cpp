@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/near_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "core/piece_of_a.hpp"
 #include "core/tile_registers_rule.hpp"
@@ -297,7 +298,8 @@ std::int64_t streamed_depth(const Product& product) {
   return shallow;
 }
 
-bool packs_in_passing(const Plan& plan, const Product& product) {
+// In passing, or what stays near in place.
+bool needs_no_panels(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   return may_pack_in_passing(product) &&
          suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols(),
@@ -370,9 +372,15 @@ bool may_pack_in_passing(const Product& product) {
          product.code->passing_cols > 0 && are_dense;
 }
 
+bool reads_near(const Plan& plan, const Product& product) {
+  const FacedSizes block = faced_sizes(product, product.block_rows(), product.block_cols());
+  return may_pack_in_passing(product) &&
+         tessera::reads_near(plan.machine, block, places_of(product));
+}
+
 Step step_of(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
-  if (!product.b_in_place || product.is_dots || packs_in_passing(plan, product)) return {depth};
+  if (!product.b_in_place || product.is_dots || needs_no_panels(plan, product)) return {depth};
   if (goes_along_rows(plan, product)) return {depth, 0, 1, true};
   if (const int rows_ahead = wide_rows_ahead(plan, product); rows_ahead > 0) {
     return {depth, 0, rows_ahead};
@@ -411,7 +419,8 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, code.padded(blocking.depth));
 
   const std::int64_t l2 = second_level_cache(launch.plan);
-  blocking.passes = packs_in_passing(launch.plan, product);
+  blocking.reads_near = reads_near(launch.plan, product);
+  blocking.passes = !blocking.reads_near && needs_no_panels(launch.plan, product);
   const bool is_alone = product.b_in_place && !blocking.passes;
   const std::int64_t piece = is_alone ? l2 / 2 : piece_of_a_bytes(l2);
   const std::int64_t fitting = piece / (depth * code.packed_size_a);
@@ -517,7 +526,7 @@ PanelSizes panel_sizes(const Launch& launch) {
       const std::int64_t panels = (cols + code.nr - 1) / code.nr;
       sizes.b = std::max(sizes.b, line_up(panels * code.panel_bytes_b(blocking.depth)));
     }
-    const bool collects = splits || product.depth() > blocking.step || blocking.rows_ahead > 0;
+    const bool collects = splits || product.depth() > blocking.step || blocking.needs_sums();
     if (!product.sums_in_c() && collects) {
       sizes.sums = std::max(sizes.sums, line_up(product.block_rows() * padded_columns(block_cols) *
                                                 size_of(code.accumulator)));

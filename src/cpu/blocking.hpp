@@ -58,6 +58,7 @@ struct Blocking {
   bool fetches_b = false;  // in place, ahead of time
   // B is packed in passing (BlockTask::passing_panel), A and B lie in place.
   bool passes = false;
+  bool reads_near = false;  // A and B lie in place, and KernelCode::multiply_small reads them
   // Of the piece of A and of the columns of B after the last ones, that are fetched ahead.
   std::int64_t fetched_rows = 0;
   std::int64_t fetched_cols = 0;
@@ -98,10 +99,16 @@ struct Blocking {
   // (open_tiles.hpp); 0: none are.
   std::int64_t unit = 0;
   bool units_are_cols = false;
+
+  // Also of a single step (BlockTask::sum).
+  bool needs_sums() const { return rows_ahead > 0 || reads_near; }
 };
 
 // Whether B can be packed in passing (passing.hpp), by where operands lie; not whether it pays.
 bool may_pack_in_passing(const Product& product);
+
+// Whether a block of C reads such a B where it lies instead (core/near_rule.hpp).
+bool reads_near(const Plan& plan, const Product& product);
 
 // Whether tile registers fetch rows of C (BlockTask::fetches_sums).
 bool fetches_rows_of_c(const Plan& plan, const Product& product);

@@ -5,6 +5,7 @@
 
 #include "core/alike.hpp"
 #include "core/in_place_rule.hpp"
+#include "core/near_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "cpu/blocking.hpp"
@@ -22,16 +23,6 @@ namespace {
 // A thread takes runs of products of about this many flops from a group's list, some 10 µs: far
 // more than taking one costs, and little enough that all threads end together.
 constexpr double kFlopsPerRun = 1 << 20;
-
-FacedSizes faced_sizes(const Product& product) {
-  const KernelCode& code = *product.code;
-  return {{code.mr, code.nr},
-          static_cast<double>(product.c.rows),
-          static_cast<double>(product.c.cols),
-          static_cast<double>(product.depth()),
-          size_of(product.a.type),
-          size_of(code.accumulator)};
-}
 
 // Whether tile registers walk it by strips of A beside a packed B: those pay where C leaves the
 // nearest cache. Granite Rapids, one thread, 2026-11, the time by panels over the time by strips,
@@ -97,6 +88,21 @@ const void* packed_operand(const DirectForm::Packing& packing, const void* data,
   return panels;
 }
 
+// `task` is the first block of k's.
+void multiply_blocks(const DirectForm& form, BlockTask task) {
+  const auto* a = static_cast<const unsigned char*>(task.a.data);
+  const auto* b = static_cast<const unsigned char*>(task.b.data);
+  for (std::int64_t left = form.depth; left > 0; left -= task.depth) {
+    task.depth = std::min(task.depth, left);
+    task.a.data = a;
+    task.b.data = b;
+    form.multiply(task);
+    task.beta = 1;
+    a += form.next_a;
+    b += form.next_b;
+  }
+}
+
 // Whether workers on both sides of a cut between such rows or columns write the same lines of C,
 // all `along` it; by strides alone, as if C and parts of it began at a line.
 bool shares_lines(const DirectForm::Side& cut, const DirectForm::Side& along) {
@@ -142,9 +148,12 @@ bool run_in_parts(const DirectForm& form, const Operands& operands, int workers,
 
 }  // namespace
 
-bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
-  auto* buffer = static_cast<unsigned char*>(thread_panels().reserve(form.buffer_bytes));
-  if (buffer == nullptr) return false;
+bool multiply_at_length(const DirectForm& form, const Operands& operands) {
+  unsigned char* buffer = nullptr;
+  if (form.buffer_bytes > 0) {
+    buffer = static_cast<unsigned char*>(thread_panels().reserve(form.buffer_bytes));
+    if (buffer == nullptr) return false;
+  }
   BlockTask task = form.task;
   const void* a = form.turned ? operands.b.data : operands.a.data;
   const void* b = form.turned ? operands.a.data : operands.b.data;
@@ -153,7 +162,7 @@ bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
   if (form.passes) task.passing_panel = buffer + form.a.bytes;
   if (form.finish == nullptr) {
     task.sum = operands.c.data;
-    form.multiply(task);
+    multiply_blocks(form, task);
     return true;
   }
   Finish finish;
@@ -166,7 +175,7 @@ bool multiply_with_buffer(const DirectForm& form, const Operands& operands) {
   task.sum = buffer + form.a.bytes + form.b.bytes;
   task.alpha = 1;
   task.beta = 0;
-  form.multiply(task);
+  multiply_blocks(form, task);
   form.finish(finish, task.sum, task.sum_stride, task.rows, task.cols);
   return true;
 }
@@ -176,7 +185,8 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   const bool is_one_pass = plan.tile.block_k >= operands.a.cols;
   const bool is_plain = plan.problem.alpha != 0 && plan.problem.epilogue == Epilogue{} &&
                         operands.packed_b == nullptr;
-  if (!is_one_pass || !is_plain) return std::nullopt;
+  const bool divides_k = plan.schedule.kind != ScheduleKind::data_parallel;
+  if (!is_plain || (!is_one_pass && divides_k)) return std::nullopt;
   DirectForm form;
   if (operands.c.rows == 0 || operands.c.cols == 0) {
     form.multiply = code.multiply;
@@ -185,31 +195,44 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (operands.a.cols == 0) return std::nullopt;
 
   const Product product = product_of(operands, plan, code);
-  const FacedSizes sizes = faced_sizes(product);
+  const FacedSizes sizes = faced_sizes(product, product.c.rows, product.c.cols);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
   const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
-  const bool reads_lines =
-      may_pack_in_passing(product) &&
-      begin_at_lines(b_row_bytes, reinterpret_cast<std::uintptr_t>(product.b.data));
-  if (!goes_short_way(plan.machine, sizes, reads_lines)) return std::nullopt;
-  const bool collides = passes_the_short_way(plan, product);
+  const PlacesInMemory places = places_of(product);
+  const bool reads_lines = may_pack_in_passing(product) && places.b_begins_at_lines;
+  const bool is_short = is_one_pass && goes_short_way(plan.machine, sizes, reads_lines);
+  // The product, and the blocks that its plan was made for.
+  const bool is_near =
+      !is_short && tessera::reads_near(plan.machine, sizes, places) && reads_near(plan, product);
+  if (!is_short && !is_near) return std::nullopt;
+  const bool collides = is_short && passes_the_short_way(plan, product);
   form.passes = collides && !reads_lines;
-  if (begin_at_lines(b_row_bytes) && (collides || !suits_short_way(sizes, l2))) {
+  PlacesInMemory off_lines = places;
+  off_lines.b_begins_at_lines = false;
+  const bool reads_anywhere = (is_one_pass && suits_short_way(sizes, l2)) ||
+                              (is_near && tessera::reads_near(plan.machine, sizes, off_lines));
+  if (begin_at_lines(b_row_bytes) && (collides || !reads_anywhere)) {
     form.line_bits = kCacheLine - 1;
   }
   const Step step = step_of(plan, product);
-  if (step.depth < product.depth()) return std::nullopt;
+  if (step.depth < product.block_depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
   const bool is_wide = step.rows_ahead > 0;
   const bool is_small_kernels =
       product.a_in_place && kernel.multiply_small != nullptr && !product.is_dots && !is_wide;
   form.multiply = is_small_kernels ? kernel.multiply_small : kernel.multiply;
   form.turned = product.turned;
+  form.is_large = is_near;
   form.flops = 2.0 * static_cast<double>(product.c.rows) * static_cast<double>(product.c.cols) *
                static_cast<double>(product.depth());
   form.task.rows = product.c.rows;
   form.task.cols = product.c.cols;
-  form.task.depth = product.depth();
+  form.task.depth = product.block_depth();
+  form.depth = product.depth();
+  if (!is_one_pass) {
+    form.next_a = form.task.depth * product.a.col_stride * size_of(product.a.type);
+    form.next_b = form.task.depth * b_row_bytes;
+  }
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
   form.task.tile_rows = static_cast<std::int16_t>(rows_in_place(product));
@@ -262,6 +285,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   const auto most_bytes = static_cast<std::size_t>(short_way_bytes({kernel.mr, kernel.nr}, l2));
   if (packed_bytes > most_bytes || sum_bytes > most_bytes) return std::nullopt;
   form.buffer_bytes = packed_bytes + sum_bytes;
+  form.is_one_call = is_one_pass && form.buffer_bytes == 0;
   form.columns = {kernel.nr, product.b.col_stride * size_of(product.b.type),
                   product.c.col_stride * size_of(product.c.type)};
   form.rows = {kernel.mr, product.a.row_stride * size_of(product.a.type),
@@ -282,13 +306,17 @@ bool run_directly(const Plan& plan, const KernelCode& code, std::span<const Oper
 
   FormWalk check(plan, code, groups);
   double flops = 0;
+  double largest = 0;  // of those that are worth dividing
   std::size_t buffer_bytes = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const DirectForm* form = check.at(i);
     if (form == nullptr) return false;
     flops += form->flops;
+    if (form->is_large) largest = std::max(largest, form->flops);
     buffer_bytes = std::max(buffer_bytes, form->buffer_bytes);
   }
+  // Whole products are dealt, of which one may be more than a thread's share.
+  if (largest * threads > flops) return false;
   const auto has_memory = [&] {
     return buffer_bytes == 0 || thread_panels().reserve(buffer_bytes) != nullptr;
   };

@@ -1,7 +1,8 @@
-// The short way for small products: one pass over k, operands read where they lie or else packed
-// whole, and the sums collected in C, or where that is of another type or lies across, in a buffer.
-// The kernel is called once for each product of a group, and they are dealt to threads in runs; of
-// a single product columns are, or rows.
+// The short way for small products: operands read where they lie or else packed whole, and the sums
+// collected in C, or where that is of another type or lies across, in a buffer. The kernel is
+// called once for each product of a group, or for each block of k of one that stays near
+// (core/near_rule.hpp), and they are dealt to threads in runs; of a single product columns are, or
+// rows.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,16 @@ namespace tessera::cpu {
 // at a line of the cache, or does not, as in the one that it was made for (begins_alike).
 struct DirectForm {
   void (*multiply)(const BlockTask& task) = nullptr;
+  bool is_one_call = true;       // of the kernel, which needs no buffer
   std::size_t buffer_bytes = 0;  // of panels and of sums that are not collected in C
-  BlockTask task;                // all but the addresses
-  bool turned = false;           // Cᵀ = Bᵀ·Aᵀ
+  BlockTask task;                // all but the addresses, of the first block of k
+  // All of k, and how far the operands' next blocks lie behind these, in bytes. Those of several
+  // are in place.
+  std::int64_t depth = 0;
+  std::int64_t next_a = 0;
+  std::int64_t next_b = 0;
+  bool turned = false;    // Cᵀ = Bᵀ·Aᵀ
+  bool is_large = false;  // it goes this way because it stays near, not because it is small
   double flops = 0;
   // An operand that is packed first, how and into how many bytes; `pack` is null in place.
   struct Packing {
@@ -61,16 +69,17 @@ inline bool begins_alike(const DirectForm& form, const Operands& operands) {
 }
 
 // Empty where the product must go the general way (tile_run.cpp). The bits are the same either way:
-// every element of C is one chain of multiply-adds along k.
+// every element of C is one chain of multiply-adds along each block of k.
 std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                                       const Operands& operands);
 
-// multiply_directly where something is packed or sums are collected elsewhere.
-bool multiply_with_buffer(const DirectForm& form, const Operands& operands);
+// multiply_directly where that is not all: the kernel is called for several blocks of k, something
+// is packed, or sums are collected elsewhere.
+bool multiply_at_length(const DirectForm& form, const Operands& operands);
 
 // False where there is no memory for panels or sums, and nothing is written.
 inline bool multiply_directly(const DirectForm& form, const Operands& operands) {
-  if (form.buffer_bytes > 0) return multiply_with_buffer(form, operands);
+  if (!form.is_one_call) return multiply_at_length(form, operands);
   BlockTask task = form.task;
   task.a.data = form.turned ? operands.b.data : operands.a.data;
   task.b.data = form.turned ? operands.a.data : operands.b.data;

@@ -231,8 +231,8 @@ struct KernelCode {
   // place. Null where there are none, or groups of them are packed.
   void (*widen_rows)(const PackSource& source, void* to) = nullptr;
   void (*multiply)(const BlockTask& task) = nullptr;
-  // The same for a small product: A in place, B too or packed, with a `sum` and no `finish`. Null
-  // where nothing is read in place.
+  // The same for what stays near: A in place, B too or packed, with a `sum`; it leaves `finish` to
+  // the caller. Null where nothing is read in place.
   void (*multiply_small)(const BlockTask& task) = nullptr;
   // sum += other, over `count` accumulators.
   void (*add)(void* sum, const void* other, std::int64_t count) = nullptr;

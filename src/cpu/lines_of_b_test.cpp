@@ -4,19 +4,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <tuple>
 #include <vector>
 
 #include "cpu/direct.hpp"
 #include "cpu/product.hpp"
 #include "cpu/run.hpp"
+#include "support/behind_a_line.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
 
 namespace tessera {
 namespace {
 
+using test::BehindALine;
 using test::Fill;
 using test::Kernels;
 using test::kMostPeers;
@@ -33,24 +34,6 @@ Plan plan_of(const KernelEntry& kernel, const GemmShape& shape) {
   plan.machine.l1_bytes = 48 << 10;
   return plan;
 }
-
-// A copy of a matrix of rows, so many bytes behind the beginning of a line.
-class BehindALine {
- public:
-  BehindALine(const ConstMatrixView& from, std::size_t bytes) : view_(from) {
-    const auto size = static_cast<std::size_t>(from.rows * from.row_stride * size_of(from.type));
-    memory_.resize(size + 128);
-    const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
-    std::byte* to = memory_.data() + (64 - start % 64) + bytes;
-    std::memcpy(to, from.data, size);
-    view_.data = to;
-  }
-  const ConstMatrixView& view() const { return view_; }
-
- private:
-  std::vector<std::byte> memory_;
-  ConstMatrixView view_;
-};
 
 // Rows of B whose lines lie in few sets of the nearest cache are packed in passing where they do
 // not begin at lines, and read where they lie where they do, or on a machine that has less room.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/block_spec.hpp"
+#include "core/near_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "core/turned_axis.hpp"
 #include "cpu/kernel.hpp"
@@ -84,6 +85,23 @@ struct Product {
 
 inline bool is_by_columns(const MatrixView& c) {
   return c.col_stride != 1 && c.row_stride == 1;
+}
+
+inline PlacesInMemory places_of(const Product& product) {
+  const int size_a = size_of(product.a.type);
+  const int size_b = size_of(product.b.type);
+  return {product.a.col_stride == 1, static_cast<double>(product.a.col_stride) * size_a,
+          static_cast<double>(product.b.row_stride) * size_b,
+          begin_at_lines(product.b.row_stride * size_b,
+                         reinterpret_cast<std::uintptr_t>(product.b.data))};
+}
+
+// With so many rows and columns of C.
+inline FacedSizes faced_sizes(const Product& product, std::int64_t rows, std::int64_t cols) {
+  const KernelCode& code = *product.code;
+  return {{code.mr, code.nr},        static_cast<double>(rows),
+          static_cast<double>(cols), static_cast<double>(product.depth()),
+          size_of(product.a.type),   size_of(code.accumulator)};
 }
 
 // As if C's rows were dense.

@@ -198,8 +198,8 @@ void TileRunner::walk(const WorkItem& item, const TileExtent& tile, int first_pa
     first.beta = problem.beta;
     scaled = true;
     finishes = problem.epilogue != Epilogue{};
-  } else if (collects && (k_end - k_begin > 1 || product_.depth() > blocking_.step ||
-                          blocking_.rows_ahead > 0)) {
+  } else if (collects &&
+             (k_end - k_begin > 1 || product_.depth() > blocking_.step || blocking_.needs_sums())) {
     first.sum = sums;
     first.sum_stride = padded_columns(tile.cols);
   }
@@ -364,7 +364,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const bool shares_cols = is_open_ && blocking_.units_are_cols;
   const auto streams = static_cast<std::int16_t>(sum != nullptr ? blocking_.streams : 0);
   task.rows_ahead = static_cast<std::int16_t>(sum != nullptr ? blocking_.rows_ahead : 0);
-  const bool looks_ahead = depth > 0 && streams == 0 && task.rows_ahead == 0 &&
+  const bool looks_ahead = depth > 0 && streams == 0 && !blocking_.needs_sums() &&
                            (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
   if (depth > 0 && blocking_.passes) {
@@ -402,11 +402,19 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         const Finish block_finish = sub_block(finish, row, col);
         task.finish = finishes_now ? &block_finish : nullptr;
         if (looks_ahead) look_ahead(item, tile, k + from, rows, cols, reads_b);
-        product_.code->multiply(task);
+        multiply(task);
       }
       reads_b = false;
     }
   }
+}
+
+void TileRunner::multiply(const BlockTask& task) const {
+  const KernelCode& code = *product_.code;
+  if (!blocking_.reads_near || task.depth == 0) return code.multiply(task);
+  code.multiply_small(task);
+  if (task.finish == nullptr) return;
+  code.finish(*task.finish, task.sum, task.sum_stride, task.rows, task.cols);
 }
 
 void TileRunner::fix_up(const WorkItem& item, const TileExtent& tile) {

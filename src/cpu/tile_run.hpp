@@ -60,6 +60,7 @@ class TileRunner {
   Pieces next_pass();
   void multiply_block(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
                       std::int64_t from_row, BlockTask task, const Finish& finish, bool finishes);
+  void multiply(const BlockTask& task) const;
   BlockOperand block_of_a(const WorkItem& item, const TileExtent& tile, std::int64_t iteration,
                           std::int64_t depth, std::int64_t from, std::int64_t first_row,
                           std::int64_t rows);

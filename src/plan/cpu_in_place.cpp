@@ -9,6 +9,7 @@
 #include "plan/cpu_variants.hpp"
 #include "plan/half_vectors.hpp"
 #include "plan/panel_depth.hpp"
+#include "plan/passing.hpp"
 #include "plan/passing_pays.hpp"
 #include "plan/whole_rows.hpp"
 
@@ -401,6 +402,23 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   if (shape.m <= kSomeRows && !are_dealt && (tile.block_n < page || keeps_short)) {
     tile.block_n = choose_block(shape.n, std::max<std::int64_t>(1, shape.n / page), tile.nr);
   }
+  return tile;
+}
+
+// `packed` is a worker's. Small products go over k once.
+bool CpuVariants::reads_near_here(const TileConfig& packed, int workers, int splits) const {
+  const bool is_one_pass = goes_short_way(packed, workers) &&
+                           in_place(packed, true, workers, splits).block_k >= product.shape.k;
+  return !is_one_pass &&
+         reads_near(product, packed, kernel, request.machine, rows_of(packed), cols_of(packed));
+}
+
+TileConfig CpuVariants::near(TileConfig tile, int splits) const {
+  const std::int64_t depth_bytes =
+      product.b_begins_at_lines ? kDepthBytesNear : kDepthNearOffLines * size_of(kernel.b);
+  tile.a_in_place = true;
+  tile.b_in_place = true;
+  tile.block_k = choose_block_k(product.shape.k, kernel, splits, depth_bytes);
   return tile;
 }
 

@@ -455,6 +455,10 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     if (shape.m > kMostRowsOfNarrow && !walks_narrow_wide_tiles()) return tiles;
   }
   if (splits_rather(packed, workers)) return tiles;
+  if (reads_near_here(packed, workers, splits)) {
+    tiles.push_back(near(packed, splits));
+    return tiles;
+  }
   if (suits_passing_here(packed, workers)) {
     tiles.push_back(in_passing(packed, workers, splits));
     return tiles;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/catalogue.hpp"
+#include "core/near_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "plan/orientation.hpp"
 #include "tessera/machine.hpp"
@@ -16,34 +17,64 @@ inline bool may_pass(const KernelEntry& kernel, const FacedProduct& product) {
          (product.a_lies_along_k || product.a_lies_across_k) && product.b_rows_are_dense;
 }
 
+// Of so many rows and columns of C. Sums are as large as A's elements, or four bytes.
+inline FacedSizes faced_sizes(const FacedProduct& product, const TileConfig& tile,
+                              const KernelEntry& kernel, const Machine& machine, std::int64_t rows,
+                              std::int64_t cols) {
+  return {register_tile(tile, machine),
+          static_cast<double>(rows),
+          static_cast<double>(cols),
+          static_cast<double>(product.shape.k),
+          size_of(kernel.a),
+          size_of(accumulator_of({kernel.a, kernel.b, kernel.a}))};
+}
+
+// Whether a block of so many rows and columns of C, both operands in place, reads B where it lies.
+inline bool reads_near(const FacedProduct& product, const TileConfig& tile,
+                       const KernelEntry& kernel, const Machine& machine, std::int64_t rows,
+                       std::int64_t cols) {
+  const std::int64_t a_step = product.a_lies_along_k ? 1 : product.shape.m;
+  const PlacesInMemory places{
+      product.a_lies_along_k, static_cast<double>(a_step) * size_of(kernel.a),
+      static_cast<double>(product.shape.n) * size_of(kernel.b), product.b_begins_at_lines};
+  return may_pass(kernel, product) &&
+         reads_near(machine, faced_sizes(product, tile, kernel, machine, rows, cols), places);
+}
+
 // In one pass over k.
 inline bool may_go_short_way(const FacedProduct& product, const TileConfig& tile,
                              const KernelEntry& kernel, const Machine& machine) {
   const GemmShape& shape = product.shape;
-  const FacedSizes sizes{{tile.mr, tile.nr},
-                         static_cast<double>(shape.m),
-                         static_cast<double>(shape.n),
-                         static_cast<double>(shape.k),
-                         size_of(kernel.a),
-                         size_of(accumulator_of({kernel.a, kernel.b, kernel.a}))};
-  return goes_short_way(machine, sizes, may_pass(kernel, product) && product.b_begins_at_lines);
+  return goes_short_way(machine, faced_sizes(product, tile, kernel, machine, shape.m, shape.n),
+                        may_pass(kernel, product) && product.b_begins_at_lines);
+}
+
+// How a B in place is read.
+enum class ReadingOfB { as_it_lies, in_passing, near };
+
+inline ReadingOfB reading_of_b(const TileConfig& tile, const KernelEntry* kernel,
+                               const Problem& problem, const GemmShape& shape,
+                               const Machine& machine) {
+  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return ReadingOfB::as_it_lies;
+  const FacedProduct product = face(problem, shape, tile, machine);
+  if (!may_pass(*kernel, product)) return ReadingOfB::as_it_lies;
+  const GemmShape& sizes = product.shape;
+  const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
+  if (is_plain && tile.block_k >= shape.k && may_go_short_way(product, tile, *kernel, machine)) {
+    return ReadingOfB::as_it_lies;
+  }
+  const TileConfig facing = product.is_turned ? turned(tile) : tile;
+  const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
+  const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);
+  if (reads_near(product, tile, *kernel, machine, rows, cols)) return ReadingOfB::near;
+  return suits_passing(machine, tile.mr, tile.nr, rows, cols, sizes.k) ? ReadingOfB::in_passing
+                                                                       : ReadingOfB::as_it_lies;
 }
 
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,
                              const Problem& problem, const GemmShape& shape,
                              const Machine& machine) {
-  if (kernel == nullptr || !tile.a_in_place || !tile.b_in_place) return false;
-  const FacedProduct product = face(problem, shape, tile, machine);
-  if (!may_pass(*kernel, product)) return false;
-  const GemmShape& sizes = product.shape;
-  const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
-  if (is_plain && tile.block_k >= shape.k && may_go_short_way(product, tile, *kernel, machine)) {
-    return false;
-  }
-  const TileConfig facing = product.is_turned ? turned(tile) : tile;
-  const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
-  const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);
-  return suits_passing(machine, tile.mr, tile.nr, rows, cols, sizes.k);
+  return reading_of_b(tile, kernel, problem, shape, machine) == ReadingOfB::in_passing;
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/catalogue.hpp"
+#include "core/near_rule.hpp"
 #include "core/validate.hpp"
 #include "plan/passing.hpp"
 #include "tessera/plan.hpp"
@@ -48,7 +49,7 @@ TEST(PassingPays, WhereRowsShareTheWait) {
   EXPECT_FALSE(passes("zen5", {48, 1000, 1000}));
   EXPECT_TRUE(passes("zen5", {49, 1000, 1000}));
   EXPECT_FALSE(passes("zen5", {40, 100, 1000}));
-  EXPECT_TRUE(passes("sapphire-rapids-avx512", {40, 100, 1000}));
+  EXPECT_TRUE(passes("sapphire-rapids-avx512", {40, 110, 1000}));
   // Of a B that stays in L2 more rows take wide tiles.
   EXPECT_FALSE(passes("zen5", {96, 250, 1000}));
   EXPECT_TRUE(passes("zen5", {97, 250, 1000}));
@@ -113,9 +114,7 @@ TEST(PassingPays, NotWhereRowsOfBFillLinesAndStayNear) {
   EXPECT_FALSE(passes(kLarge, {256, 256, 256}));
   EXPECT_TRUE(passes(kLarge, {257, 256, 256}));                    // more work
   EXPECT_TRUE(passes(kLarge, {256, 256, 256}, ElementType::f64));  // more bytes
-  EXPECT_TRUE(passes(kLarge, {64, 64, 1000}));                     // a longer k
-  EXPECT_TRUE(passes(kLarge, {512, 64, 256}));
-  EXPECT_TRUE(passes(kLarge, {160, 150, 160}));  // split over lines
+  EXPECT_TRUE(passes(kLarge, {160, 150, 160}));                    // split over lines
   for (const GemmShape& shape : {GemmShape{128, 128, 128}, {160, 160, 160}}) {
     for (const ElementType type : {ElementType::f32, ElementType::f64}) {
       const Plan plan =
@@ -125,6 +124,56 @@ TEST(PassingPays, NotWhereRowsOfBFillLinesAndStayNear) {
     }
   }
   EXPECT_TRUE(passes("zen5", {160, 160, 160}));
+}
+
+// The limits of core/near_rule.hpp.
+TEST(PassingPays, NotWhereBothOperandsStayNear) {
+  constexpr std::string_view kLarge = "sapphire-rapids-avx512";
+  constexpr ElementType k64 = ElementType::f64;
+  EXPECT_FALSE(passes(kLarge, {64, 64, 1000}));
+  EXPECT_TRUE(passes("zen5", {64, 64, 1000}));
+  EXPECT_FALSE(passes(kLarge, {512, 64, 256}));
+  EXPECT_TRUE(passes(kLarge, {513, 64, 400}));  // more of C
+  EXPECT_FALSE(passes(kLarge, {32, 512, 400}));
+  EXPECT_TRUE(passes(kLarge, {32, 528, 400}));  // longer rows of B
+  EXPECT_FALSE(passes(kLarge, {64, 128, 2048}));
+  EXPECT_TRUE(passes(kLarge, {64, 128, 2052}));  // more bytes
+  // Rows that do not begin at lines.
+  EXPECT_FALSE(passes(kLarge, {51, 50, 900}));
+  EXPECT_TRUE(passes(kLarge, {52, 50, 900}));
+  EXPECT_FALSE(passes(kLarge, {81, 50, 900}, k64));
+  EXPECT_TRUE(passes(kLarge, {82, 50, 900}, k64));
+  EXPECT_FALSE(passes(kLarge, {60, 50, 900}, k64));
+  EXPECT_TRUE(passes(kLarge, {60, 51, 900}, k64));
+  EXPECT_FALSE(passes(kLarge, {62, 45, 1220}, k64));
+  EXPECT_TRUE(passes(kLarge, {62, 45, 1228}, k64));
+  EXPECT_FALSE(passes(kLarge, {1000, 24, 300}));
+  EXPECT_TRUE(passes(kLarge, {1000, 25, 300}));
+}
+
+TEST(PassingPays, DeepBlocksOfWhatStaysNear) {
+  const Machine machine = machine_by_name("sapphire-rapids-avx512");
+  const auto depth = [&](const GemmShape& shape) {
+    PlanOptions options;
+    options.workers = 1;
+    return make_plan(dense_problem(shape), machine, options).tile.block_k;
+  };
+  EXPECT_EQ(depth({64, 64, 1000}), 512);
+  EXPECT_EQ(depth({64, 64, 600}), 600);
+  EXPECT_EQ(depth({44, 33, 900}), 160);
+}
+
+// Columns of A that are far apart are not read again, but for a short k.
+TEST(PassingPays, NotBesideFarColumnsOfA) {
+  const Machine machine = machine_by_name("sapphire-rapids-avx512");
+  const auto is_near = [&](double k, const PlacesInMemory& places) {
+    return reads_near(machine, {{12, 32}, 400, 64, k, 4, 4}, places);
+  };
+  EXPECT_TRUE(is_near(512, {false, 1024, 256, true}));
+  EXPECT_FALSE(is_near(516, {false, 1024, 256, true}));
+  EXPECT_TRUE(is_near(516, {true, 4, 256, true}));
+  EXPECT_TRUE(is_near(160, {false, 1 << 20, 256, true}));
+  EXPECT_FALSE(is_near(161, {false, 1 << 20, 256, true}));
 }
 
 TEST(PassingPays, NotInASmallNearestCache) {

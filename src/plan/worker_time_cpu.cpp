@@ -330,17 +330,21 @@ double reading_in_place(const Block& block, const Machine& machine, const TileCo
                         machine.cost.pack_seconds_per_byte;
 }
 
-// Seconds to read A, and B while it is packed, beyond what comes from L2, and to pack it. Many rows
-// hide that B's are far.
+// Seconds to read A and B beyond what comes from L2, where they are fetched ahead.
+double reading_beyond_l2(const Block& block, const Machine& machine, double footprint) {
+  return share_beyond_l2(machine, footprint) * block.depth *
+         (kRowsInPassing * block.rows * block.a_size +
+          kColumnsInPassing * block.cols * block.b_size) *
+         machine.cost.pack_seconds_per_byte;
+}
+
+// While B is packed, and to pack it. Many rows hide that B's are far.
 double reading_in_passing(const Block& block, const Machine& machine, double footprint) {
-  const double beyond = share_beyond_l2(machine, footprint);
   const double far_rows = block.all_rows <= kFewRowsInPassing
                               ? kFarRowsInPassing * reading_far_rows(block, machine, false, 1)
                               : 0;
-  return far_rows +
-         block.depth *
-             (kRowsInPassing * beyond * block.rows * block.a_size +
-              (kColumnsInPassing * beyond + kPanelsInPassing) * block.cols * block.b_size) *
+  return far_rows + reading_beyond_l2(block, machine, footprint) +
+         kPanelsInPassing * block.depth * block.cols * block.b_size *
              machine.cost.pack_seconds_per_byte;
 }
 
@@ -395,10 +399,12 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const double peak = kernel != nullptr ? peak_of(*kernel, machine) : machine.peak(problem.types.a);
   const double rate = peak * machine.cost.compute_efficiency * speed_of(kernel).main_loop_share;
   const double accumulators = block.rows * block.cols * size_of(accumulator_of(problem.types));
-  const bool passes = packs_in_passing(tile, kernel, problem, shape, machine);
+  const ReadingOfB reading = reading_of_b(tile, kernel, problem, shape, machine);
+  const bool passes = reading == ReadingOfB::in_passing;
+  const bool is_near = reading == ReadingOfB::near;
   WorkerTime time;
   time.arithmetic =
-      2 * effective_multiply_adds(block, problem, machine, tile, kernel, passes) / rate;
+      2 * effective_multiply_adds(block, problem, machine, tile, kernel, passes || is_near) / rate;
   const bool b_is_near = kernel != nullptr && has_tile_registers(*kernel);
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
@@ -409,14 +415,15 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   if (passes) {
     time.packing += reading_in_passing(block, machine, footprint);
   } else if (block.b_in_place) {
-    time.packing += reading_in_place(block, machine, tile, kernel, footprint);
+    time.packing += is_near ? reading_beyond_l2(block, machine, footprint)
+                            : reading_in_place(block, machine, tile, kernel, footprint);
     if (block.b_crosses_lines) {
       time.packing += kAcrossLines * block.depth * std::ceil(block.rows / std::max(tile.mr, 1)) *
                       std::ceil(block.cols / std::max(tile.nr, 1));
     }
   }
   if (block.cuts_rows_of_b && busy > 1 &&
-      (block.rows <= kStreamedRows || (block.b_in_place && !passes))) {
+      (block.rows <= kStreamedRows || (block.b_in_place && !passes && !is_near))) {
     const double far =
         row_of_b_cut(block, machine, tile.mr, interleaves) * share_beyond_l2(machine, footprint);
     time.packing +=
