@@ -32,6 +32,13 @@ inline bool has_much_room(const Machine& machine) {
   return machine.scratchpad_bytes >= 2 * kRoomForPassing;
 }
 
+// Several workers take parts of a small product's rows (core/in_place_rule.hpp) by so many. Tiles
+// of rows in place hold up to eight and are dealt rows evenly (cpu/small_kernel.hpp).
+inline int rows_of_part(int mr, bool are_in_place, const Machine& machine) {
+  constexpr int kRows = 4;
+  return are_in_place && has_much_room(machine) && !is_narrow_tile(mr) ? kRows : mr;
+}
+
 // A kernel's register tile on a machine. Tall ones were measured where there is much room.
 inline RegisterTile register_tile(int mr, int nr, const Machine& machine) {
   const RegisterTile tile{mr, nr};

@@ -114,6 +114,25 @@ TEST_P(Kernels, WhatStaysNearIsDealtInParts) {
   }
 }
 
+// Where L2 has room parts of rows are no whole register tiles of packed ones.
+TEST_P(Kernels, PartsOfFewRows) {
+  const KernelEntry& entry = kernel();
+  if (!cpu::find_code(entry.name)->reads_in_place) GTEST_SKIP() << "packs, groups or widens";
+  if (is_narrow_tile(entry.tile.mr)) GTEST_SKIP() << "has few registers";
+  const GemmShape shape{entry.tile.mr + 4, entry.tile.nr + 1, 40};
+  Product product(types_of(entry, true), shape, 0.5, Fill::normal, 55);
+  const Operands operands = product.operands();
+  for (const std::int64_t l2 : {kMuchL2, kLessL2}) {
+    Plan plan = plan_of(entry, shape, l2);
+    plan.schedule.workers = 2;
+    const auto form = cpu::direct_form(plan, cpu::code_of(plan), operands);
+    ASSERT_TRUE(form.has_value());
+    const cpu::Share share = cpu::share_of(*form, 2);
+    EXPECT_EQ(share.size, l2 == kMuchL2 ? (shape.m + 1) / 2 : 0);
+    EXPECT_FALSE(share.of_columns && share.size > 0);
+  }
+}
+
 // Products of a group are dealt whole, unless one is more than a thread's share.
 TEST_P(Kernels, GroupsOfWhatStaysNear) {
   if (cpu::find_code(kernel().name)->passing_cols == 0) GTEST_SKIP() << "packs beforehand";

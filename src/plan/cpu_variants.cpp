@@ -161,9 +161,10 @@ bool CpuVariants::goes_short_way(const TileConfig& packed, int workers) const {
                                                       static_cast<double>(short_way_bytes(
                                                           register_tile(packed, request.machine),
                                                           request.machine.scratchpad_bytes));
+  const int rows_each = rows_of_part(packed.mr, kernel.reads_in_place, request.machine);
   const bool are_dealt =
       workers == 1 || (is_one_product() && (size_of_part(shape.n, workers, packed.nr) > 0 ||
-                                            size_of_part(shape.m, workers, packed.mr) > 0));
+                                            size_of_part(shape.m, workers, rows_each) > 0));
   return is_plain && sums_fit && are_dealt &&
          may_go_short_way(product, packed, kernel, request.machine);
 }
