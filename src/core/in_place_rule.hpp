@@ -163,7 +163,7 @@ inline std::int64_t short_way_bytes(const RegisterTile& tile, std::int64_t scrat
   return is_narrow_tile(tile.mr) && scratchpad_bytes > 2 * kLeast ? scratchpad_bytes / 2 : kLeast;
 }
 
-// Several threads take parts of its columns or of its rows (cpu/direct.hpp): whole register tiles
+// Several threads take parts of its columns or of its rows (cpu/direct.hpp): multiples of `tile`
 // but for the last part, and as equal as that allows. The size of a part; 0 where parts would be so
 // unequal that the plan's tiles are better dealt.
 inline std::int64_t size_of_part(std::int64_t size, int workers, int tile) {

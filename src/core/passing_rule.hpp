@@ -32,8 +32,11 @@ inline bool has_much_room(const Machine& machine) {
   return machine.scratchpad_bytes >= 2 * kRoomForPassing;
 }
 
-// Several workers take parts of a small product's rows (core/in_place_rule.hpp) by so many. Tiles
-// of rows in place hold up to eight and are dealt rows evenly (cpu/small_kernel.hpp).
+// Several workers take parts of a small product's rows (core/in_place_rule.hpp) by so many. Where A
+// is in place, as the planner assumes of kernels that can read it so, register tiles are dealt rows
+// evenly (cpu/small_kernel.hpp). Emerald Rapids, 2026-11, 60 random products of 30 to 300 a side,
+// the time with whole tiles of twelve over the time so: f32 in rows, A across, B along k on two
+// threads 1.02, 1.02, 1.02, on four 1.06, 1.07, 1.03. AMD's processors were not measured.
 inline int rows_of_part(int mr, bool are_in_place, const Machine& machine) {
   constexpr int kRows = 4;
   return are_in_place && has_much_room(machine) && !is_narrow_tile(mr) ? kRows : mr;

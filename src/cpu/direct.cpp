@@ -288,7 +288,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.is_one_call = is_one_pass && form.buffer_bytes == 0;
   form.columns = {kernel.nr, product.b.col_stride * size_of(product.b.type),
                   product.c.col_stride * size_of(product.c.type)};
-  form.rows = {rows_of_part(kernel.mr, is_small_kernels, plan.machine),
+  form.rows = {rows_of_part(kernel.mr, is_small_kernels && !form.passes, plan.machine),
                product.a.row_stride * size_of(product.a.type),
                product.c.row_stride * size_of(product.c.type)};
   form.task.alpha = plan.problem.alpha;

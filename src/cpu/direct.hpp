@@ -45,8 +45,8 @@ struct DirectForm {
   // bits where that does not matter.
   std::uintptr_t line_bits = 0;
   bool keeps_rows_whole = false;  // C's: several threads take parts of its rows alone
-  // For a part of the columns or rows: a register tile's, and bytes from one to the next in the
-  // operand that has them, B or A, and in C.
+  // For a part of the columns or rows: what it has a multiple of, and bytes from one to the next in
+  // the operand that has them, B or A, and in C.
   struct Side {
     int tile = 1;
     std::int64_t operand_bytes = 0;

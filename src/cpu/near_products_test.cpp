@@ -114,22 +114,41 @@ TEST_P(Kernels, WhatStaysNearIsDealtInParts) {
   }
 }
 
-// Where L2 has room parts of rows are no whole register tiles of packed ones.
+// Where L2 has room parts of rows are no whole register tiles of packed ones, and have the bits of
+// the whole.
 TEST_P(Kernels, PartsOfFewRows) {
   const KernelEntry& entry = kernel();
   if (!cpu::find_code(entry.name)->reads_in_place) GTEST_SKIP() << "packs, groups or widens";
   if (is_narrow_tile(entry.tile.mr)) GTEST_SKIP() << "has few registers";
-  const GemmShape shape{entry.tile.mr + 4, entry.tile.nr + 1, 40};
-  Product product(types_of(entry, true), shape, 0.5, Fill::normal, 55);
-  const Operands operands = product.operands();
-  for (const std::int64_t l2 : {kMuchL2, kLessL2}) {
-    Plan plan = plan_of(entry, shape, l2);
-    plan.schedule.workers = 2;
-    const auto form = cpu::direct_form(plan, cpu::code_of(plan), operands);
-    ASSERT_TRUE(form.has_value());
-    const cpu::Share share = cpu::share_of(*form, 2);
-    EXPECT_EQ(share.size, l2 == kMuchL2 ? (shape.m + 1) / 2 : 0);
-    EXPECT_FALSE(share.of_columns && share.size > 0);
+  for (const std::int64_t more : {4, 19}) {
+    for (const std::int64_t step : {1, 2}) {
+      for (const bool a_is_across : {false, true}) {
+        const GemmShape shape{entry.tile.mr + more, entry.tile.nr + 1, 40};
+        const auto run = [&](std::int64_t l2, int workers) {
+          Plan plan = plan_of(entry, shape, l2);
+          plan.schedule.workers = workers;
+          Product product(plan.problem.types, shape, 0.5, Fill::normal, 55,
+                          {.column_major = a_is_across}, {}, {.step = step});
+          const Operands operands = product.operands();
+          const cpu::KernelCode& code = cpu::code_of(plan);
+          const auto form = cpu::direct_form(plan, code, operands);
+          EXPECT_TRUE(form.has_value());
+          if (!form) return product.c.bytes();
+          const cpu::Share share = cpu::share_of(*form, workers);
+          const std::int64_t part = (shape.m + 1) / 2;
+          const std::int64_t of_two = l2 == kMuchL2 ? part : 0;
+          EXPECT_EQ(workers == 2 ? share.size : of_two, of_two);
+          EXPECT_EQ(cpu::run_directly(plan, code, {&operands, 1}, workers),
+                    workers == 1 || l2 == kMuchL2);
+          if (workers == 1 || l2 == kMuchL2) {
+            EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
+          }
+          return product.c.bytes();
+        };
+        EXPECT_TRUE(run(kMuchL2, 2) == run(kMuchL2, 1));
+        run(kLessL2, 2);
+      }
+    }
   }
 }
 
@@ -205,7 +224,7 @@ TEST_P(Kernels, OtherPlansOfWhatStaysNearGoTheGeneralWay) {
   Operands operands = product.operands();
   const BehindALine b(operands.b, 0);
   operands.b = b.view();
-  const auto goes = [&](Plan plan) {
+  const auto goes = [&](const Plan& plan) {
     return cpu::direct_form(plan, cpu::code_of(plan), operands).has_value();
   };
   const Plan plan = plan_of(kernel(), shape, kMuchL2);

@@ -419,8 +419,11 @@ TileConfig CpuVariants::near(TileConfig tile, int splits) const {
   tile.a_in_place = true;
   tile.b_in_place = true;
   tile.block_k = choose_block_k(product.shape.k, kernel, splits, depth_bytes);
-  tile.block_m = choose_block(product.shape.m, pieces(product.shape.m, tile.block_m),
-                              rows_of_part(tile.mr, true, request.machine));
+  const std::int64_t strips = pieces(product.shape.m, tile.block_m);
+  if (strips > 1) {
+    const int rows = rows_of_part(tile.mr, true, request.machine);
+    tile.block_m = choose_block(product.shape.m, strips, rows);
+  }
   return tile;
 }
 

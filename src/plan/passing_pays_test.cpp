@@ -163,6 +163,14 @@ TEST(PassingPays, DeepBlocksOfWhatStaysNear) {
   EXPECT_EQ(depth({44, 33, 900}), 160);
 }
 
+// Several workers' rows are cut by fours.
+TEST(PassingPays, EqualTilesOfWhatStaysNear) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids-avx512"), 4);
+  PlanOptions options;
+  options.workers = 4;
+  EXPECT_EQ(make_plan(dense_problem({128, 128, 1000}), machine, options).tile.block_m, 32);
+}
+
 // Columns of A that are far apart are not read again, but for a short k.
 TEST(PassingPays, NotBesideFarColumnsOfA) {
   const Machine machine = machine_by_name("sapphire-rapids-avx512");
