@@ -59,10 +59,8 @@ inline bool reads_near(const Machine& machine, const FacedSizes& block,
                                (is_small || block.cols <= kFewColumnsOffLines);
   const bool suits_b =
       places.b_begins_at_lines ? places.b_row_bytes <= kMostRowBytes : suits_off_lines;
-  return has_passing(machine, block.tile.mr) && has_much_room(machine) &&
-         block.rows > block.tile.mr && 2 * block.cols > block.tile.nr &&
-         block.depth > kShortDepth && suits_a && suits_b && c_bytes <= kMostOfC &&
-         4 * bytes <= 3 * l2;
+  return has_much_room(machine) && suits_passing(machine, block) && suits_a && suits_b &&
+         c_bytes <= kMostOfC && 4 * bytes <= 3 * l2;
 }
 
 }  // namespace tessera

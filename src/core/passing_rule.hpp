@@ -61,9 +61,10 @@ inline bool may_cut_written_rows(const Machine& machine) {
 
 // Of a block of C, where both operands' rows are dense: whether it also has strips enough to read a
 // panel again, columns enough to keep multiply-adds under way, and a k that is worth panels.
-inline bool suits_passing(const Machine& machine, int mr, int nr, std::int64_t rows,
-                          std::int64_t cols, std::int64_t depth) {
-  return has_passing(machine, mr) && rows > mr && 2 * cols > nr && depth > kShortDepth;
+inline bool suits_passing(const Machine& machine, const FacedSizes& block) {
+  const RegisterTile& tile = block.tile;
+  return has_passing(machine, tile.mr) && block.rows > tile.mr && 2 * block.cols > tile.nr &&
+         block.depth > kShortDepth;
 }
 
 // Whether rows, so many bytes apart, begin at cache lines, the first at `address`: vectors of
@@ -110,15 +111,14 @@ inline bool goes_short_way(const Machine& machine, const FacedSizes& sizes, bool
 // 0.98, 0.99, 32×512×128 0.98, 24×256×256 0.95; f64 100×256×80 1.08, 1.06, 48×512×80 1.06, 1.01,
 // 96×128×160 1.07, 1.10; rows that find room f32 200×128×80 0.95, 112³ 1.01, 100³ 0.97, f64 64³
 // 0.94, 100³ 0.95; blocks whose B stays near, f32 128³ on two threads 1.01, 0.88.
-inline bool suits_passing_short_way(const Machine& machine, int mr, int nr, std::int64_t rows,
-                                    std::int64_t cols, std::int64_t depth, std::int64_t b_row_bytes,
-                                    int element) {
-  constexpr std::int64_t kLeastRows = 48;
+inline bool suits_passing_short_way(const Machine& machine, const FacedSizes& block,
+                                    std::int64_t b_row_bytes) {
+  constexpr double kLeastRows = 48;
   constexpr std::int64_t kWayBytes = 4096;  // of a cache of 48 KB with twelve ways
-  const std::int64_t power = std::min(b_row_bytes & -b_row_bytes, kWayBytes);
-  return has_much_room(machine) && rows >= kLeastRows &&
-         suits_passing(machine, mr, nr, rows, cols, depth) &&
-         cols * depth * element > machine.l1_bytes && depth * power > machine.l1_bytes;
+  const auto power = static_cast<double>(std::min(b_row_bytes & -b_row_bytes, kWayBytes));
+  const auto l1 = static_cast<double>(machine.l1_bytes);
+  return has_much_room(machine) && block.rows >= kLeastRows && suits_passing(machine, block) &&
+         block.cols * block.depth * block.element_bytes > l1 && block.depth * power > l1;
 }
 
 // So many panels' rows of B are fetched together, beside as many panels before them: parts of rows

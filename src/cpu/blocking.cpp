@@ -300,10 +300,7 @@ std::int64_t streamed_depth(const Product& product) {
 
 // In passing, or what stays near in place.
 bool needs_no_panels(const Plan& plan, const Product& product) {
-  const KernelCode& code = *product.code;
-  return may_pack_in_passing(product) &&
-         suits_passing(plan.machine, code.mr, code.nr, product.block_rows(), product.block_cols(),
-                       product.depth());
+  return may_pack_in_passing(product) && suits_passing(plan.machine, faced_block(product));
 }
 
 // Whether a short k writes a C that is far: in memory, or in the last cache for narrow register
@@ -373,9 +370,8 @@ bool may_pack_in_passing(const Product& product) {
 }
 
 bool reads_near(const Plan& plan, const Product& product) {
-  const FacedSizes block = faced_sizes(product, product.block_rows(), product.block_cols());
   return may_pack_in_passing(product) &&
-         tessera::reads_near(plan.machine, block, places_of(product));
+         tessera::reads_near(plan.machine, faced_block(product), places_of(product));
 }
 
 Step step_of(const Plan& plan, const Product& product) {

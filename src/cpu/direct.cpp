@@ -46,12 +46,9 @@ bool walks_rows_of_small(const FacedSizes& sizes, const Plan& plan) {
 }
 
 bool passes_the_short_way(const Plan& plan, const Product& product) {
-  const KernelCode& kernel = *product.code;
-  const int element = size_of(product.b.type);
+  const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
   return may_pack_in_passing(product) &&
-         suits_passing_short_way(plan.machine, kernel.mr, kernel.nr, product.block_rows(),
-                                 product.block_cols(), product.depth(),
-                                 product.b.row_stride * element, element);
+         suits_passing_short_way(plan.machine, faced_block(product), b_row_bytes);
 }
 
 // The products of a group one after another, each with its form, which is worked out where it

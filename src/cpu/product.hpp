@@ -104,6 +104,10 @@ inline FacedSizes faced_sizes(const Product& product, std::int64_t rows, std::in
           size_of(product.a.type),   size_of(code.accumulator)};
 }
 
+inline FacedSizes faced_block(const Product& product) {
+  return faced_sizes(product, product.block_rows(), product.block_cols());
+}
+
 // As if C's rows were dense.
 inline StoredProduct stored_by_rows(const Operands& operands) {
   const ConstMatrixView& a = operands.a;

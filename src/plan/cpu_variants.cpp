@@ -144,8 +144,8 @@ bool CpuVariants::suits_passing_here(const TileConfig& packed, int workers) cons
     if (collides || is_tall || is_broad) return false;
   }
   return may_pass(kernel, product) && !goes_short_way(packed, workers) &&
-         suits_passing(request.machine, packed.mr, packed.nr, rows, cols_of(packed),
-                       product.shape.k) &&
+         suits_passing(request.machine, faced_sizes(product, packed, kernel, request.machine, rows,
+                                                    cols_of(packed))) &&
          passing_pays(product.shape, {rows, parts_of_b(packed, workers), workers, is_one_product()},
                       size_of(kernel.b), request.machine);
 }

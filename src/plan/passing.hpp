@@ -67,8 +67,9 @@ inline ReadingOfB reading_of_b(const TileConfig& tile, const KernelEntry* kernel
   const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
   const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);
   if (reads_near(product, tile, *kernel, machine, rows, cols)) return ReadingOfB::near;
-  return suits_passing(machine, tile.mr, tile.nr, rows, cols, sizes.k) ? ReadingOfB::in_passing
-                                                                       : ReadingOfB::as_it_lies;
+  const bool passes =
+      suits_passing(machine, faced_sizes(product, tile, *kernel, machine, rows, cols));
+  return passes ? ReadingOfB::in_passing : ReadingOfB::as_it_lies;
 }
 
 inline bool packs_in_passing(const TileConfig& tile, const KernelEntry* kernel,

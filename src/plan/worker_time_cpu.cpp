@@ -187,7 +187,8 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
 
 // Multiply-adds of panels that take as long as a block does.
 double effective_multiply_adds(const Block& block, const Problem& problem, const Machine& machine,
-                               const TileConfig& tile, const KernelEntry* kernel, bool passes) {
+                               const TileConfig& tile, const KernelEntry* kernel,
+                               bool needs_no_panels) {
   if (block.is_dots && block.all_rows > kStreamedRows) {
     const bool in_halves = multiplies_in_halves(machine, tile.mr);
     const double each = in_halves ? kStepOfDotsInHalves : kStepOfDots;
@@ -203,8 +204,9 @@ double effective_multiply_adds(const Block& block, const Problem& problem, const
   // two workers, each of which read B: Zen 4, 2026-11, 13×5000×1333 f32 1.71, f64 1.74, bf16 1.25,
   // i8 1.19. Not measured with narrow registers.
   const bool in_fours = block.is_dots && !is_narrow_tile(tile.mr);
-  const double rows = in_fours ? std::max(block.rows, tile.mr / 3.0)
-                               : effective_rows(block.rows, passes ? kPassingRows : tile.mr);
+  const double rows = in_fours
+                          ? std::max(block.rows, tile.mr / 3.0)
+                          : effective_rows(block.rows, needs_no_panels ? kPassingRows : tile.mr);
   return rows * effective_columns(block.cols, tile.nr) * block.depth;
 }
 
@@ -402,9 +404,10 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const ReadingOfB reading = reading_of_b(tile, kernel, problem, shape, machine);
   const bool passes = reading == ReadingOfB::in_passing;
   const bool is_near = reading == ReadingOfB::near;
+  const bool needs_no_panels = passes || is_near;
   WorkerTime time;
   time.arithmetic =
-      2 * effective_multiply_adds(block, problem, machine, tile, kernel, passes || is_near) / rate;
+      2 * effective_multiply_adds(block, problem, machine, tile, kernel, needs_no_panels) / rate;
   const bool b_is_near = kernel != nullptr && has_tile_registers(*kernel);
   const bool interleaves = kernel != nullptr && kernel->interleaves;
   const bool copies_a =
@@ -423,7 +426,7 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
     }
   }
   if (block.cuts_rows_of_b && busy > 1 &&
-      (block.rows <= kStreamedRows || (block.b_in_place && !passes && !is_near))) {
+      (block.rows <= kStreamedRows || (block.b_in_place && !needs_no_panels))) {
     const double far =
         row_of_b_cut(block, machine, tile.mr, interleaves) * share_beyond_l2(machine, footprint);
     time.packing +=
