@@ -17,8 +17,15 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE AND PROJECT_IS_TOP_LEVEL)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+  # What one checkout has compiled serves another, wherever that lies.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR})
+  # Debugging information holds the folder; what sanitizers report are lines alone.
+  if(TESSERA_SANITIZE)
+    list(APPEND launcher CCACHE_NOHASHDIR=true)
+  endif()
+  list(APPEND launcher ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 set(TESSERA_HAS_CUDA OFF)
