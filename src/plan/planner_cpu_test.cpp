@@ -81,38 +81,6 @@ TEST(Planner, TileRegistersGetBytesThatFillThem) {
   EXPECT_EQ(kernel_of({100, 100, 16}, Major::column), "cpu_amx_i8");
 }
 
-// f16 in two parts packs twice as much and multiplies four times.
-TEST(Planner, TileRegistersGetWhatPaysForSplittingF16) {
-  const Machine machine = machine_by_name("sapphire-rapids");
-  const auto kernel_of = [&](const Problem& problem) {
-    return make_plan(problem, machine, {}).kernel;
-  };
-  const auto f16 = [](const GemmShape& shape) {
-    return dense_problem(shape, gemm_types_for(ElementType::f16));
-  };
-  for (const GemmShape& shape :
-       {GemmShape{64, 64, 20}, {12, 4096, 4096}, {500, 12, 100}, {40, 40, 64}, {2000, 2000, 4}}) {
-    EXPECT_EQ(kernel_of(f16(shape)), "cpu_amx_f16");
-  }
-  for (const GemmShape& shape : {GemmShape{64, 64, 19},
-                                 {11, 4096, 4096},
-                                 {23, 158, 143},
-                                 {24, 24, 500},
-                                 {40, 40, 63},
-                                 {2000, 2000, 3}}) {
-    EXPECT_EQ(kernel_of(f16(shape)), "cpu_avx512_f16");
-  }
-  // Few columns of a column-major C are rows to the kernel.
-  Problem across = f16({500, 12, 100});
-  across.c.major = Major::column;
-  EXPECT_EQ(kernel_of(across), "cpu_avx512_f16");
-  // One expert with many rows does not make up for those with few.
-  Problem experts = f16({200, 2000, 2000});
-  EXPECT_EQ(kernel_of(experts), "cpu_amx_f16");
-  experts.groups.resize(40, {2, 2000, 2000});
-  EXPECT_EQ(kernel_of(experts), "cpu_avx512_f16");
-}
-
 TileConfig tile_for_workers(int workers, const Machine& machine, const GemmShape& shape,
                             ElementType type) {
   PlanOptions options;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/tile_registers_rule.hpp"
@@ -13,6 +15,7 @@
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
 #include "plan/invariant.hpp"
+#include "plan/parts_pay.hpp"
 #include "plan/passing.hpp"
 #include "plan/row_of_c_cut.hpp"
 
@@ -241,24 +244,11 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
 // 40, 48 and 63 18×18 0.52, 0.70, 0.67, 0.67, 0.76; 24×24 0.62, 0.75, 0.75, 0.74, 0.85; 30×30 0.74,
 // 0.87, 0.83, 0.88, 1.01; 36×36 0.86, 0.93, 1.05, 1.09, 1.25. With a column-major A i8 100×100×8
 // 0.86, 64×64×12 0.70, 500×12×16 0.70, 16×60×32 0.79, which asks for more of k.
-//
-// f16, whose parts take four products and twice the packing, likewise: 12×1000×1000 1.03,
-// 16×1000×1000 1.28, 16×4096×4096 1.44, 1000×12×1000 1.54, 10×1000×500 0.62, 14×300×300 0.79,
-// 500×12×100 1.19, 16×16×1000 0.6, 18×18×500 0.66, 24×24 with k of 64 and 500 1.00, 0.77; with k
-// of 16, 20, 24, 32, 40, 64 and 200 300×300 1.08, 1.25, 1.41, 1.90, 1.68, 2.27, 2.52, 100×100 0.81,
-// 1.07, 1.20, 1.49, 1.19, 1.74, 1.65, 48×48 0.67, 0.86, 0.98, 1.19, 0.76, 1.16, 1.18, 20×500 0.54,
-// 0.66, 0.78, 0.96, 0.76, 1.03, 1.01, 23×158×143 0.71, 378×27×546 1.8, 16×1000 0.62, 0.72, 0.82,
-// 0.93, 0.76, 0.98, 0.98, 1000×1000 with 4 and 8 1.39, 1.53, 889×2322 with 2 0.68, 105×2184 with 4
-// 0.51, 1789×219 with 2 0.64. Of experts their usual number of rows counts: 8 of 8 rows on average,
-// of which the largest has more than 12, 7168×2048, 0.72; of bf16 and i8 the largest, 1.69
-// and 1.04.
 constexpr std::int64_t kNarrowSide = 20;
-constexpr std::int64_t kFewRowsOfParts = 32;
 constexpr std::int64_t kBroadSide = 64;
 
 // What pays: so many rows and columns, sums of C, and so long a k where those are few, the shorter
-// side of C is narrow (of f16: C has few rows, as they lie), neither, or broad; or where C is
-// large, of so many times L2.
+// side of C is narrow, neither, or broad; or where C is large, of so many times L2.
 struct LeastOfTileRegisters {
   std::int64_t side;
   double sums;
@@ -300,19 +290,8 @@ constexpr LeastOfTileRegisters kLeastOfPairs = {.side = 5,
                                                 .depth = 8,
                                                 .broad_depth = 4,
                                                 .depth_of_many_rows = 8};
-constexpr LeastOfTileRegisters kLeastOfParts = {.side = 12,
-                                                .sums = 1024,
-                                                .large_c = 1.5,
-                                                .depth_of_large_c = 4,
-                                                .few_sums = 0,
-                                                .depth_of_few = 0,
-                                                .narrow_depth = 500,
-                                                .depth = 64,
-                                                .broad_depth = 20,
-                                                .depth_of_many_rows = 500};
 
 const LeastOfTileRegisters& least_of(const KernelEntry& kernel, bool a_lies_along_k) {
-  if (kernel.products > 1) return kLeastOfParts;
   if (size_of(kernel.a) == 2) return kLeastOfPairs;
   return a_lies_along_k ? kLeastOfBytes : kLeastOfBytesAcross;
 }
@@ -328,19 +307,38 @@ bool has_many_rows_in_place(const KernelEntry& kernel, const FacedProduct& faced
   const bool copies_for_dots = size_of(kernel.b) == 1 && !faced.b_lies_along_k;
   const bool is_worth_it = shape.n >= kColumnsOfAnyDepth ||
                            shape.k * size_of(kernel.a) <= kDepthBytesOfFewer || copies_for_dots;
-  return kernel.products == 1 && faced.a_lies_along_k && shape.m >= kManyRows &&
-         shape.n >= kLeastColumns && is_worth_it;
+  return faced.a_lies_along_k && shape.m >= kManyRows && shape.n >= kLeastColumns && is_worth_it;
+}
+
+// Of experts their usual number of rows counts: 8 of 8 rows on average, of which the largest has
+// more than 12, 7168×2048, took vectors 0.72 of the time. Of bf16 and i8, which are not split, the
+// largest: 1.69 and 1.04.
+std::optional<std::string> why_parts_do_not_pay(const PlanRequest& request) {
+  const Problem& problem = request.problem;
+  const GemmShape sides = largest_sides(request);
+  SplitProduct product = {.rows = static_cast<double>(mean_rows(request)),
+                          .columns = static_cast<double>(sides.n),
+                          .k = static_cast<double>(sides.k),
+                          .a_lies_along_k = a_lies_along_k(problem, sides),
+                          .b_lies_along_k = b_lies_along_k(problem, sides),
+                          .is_alone = request.runs.size() == 1};
+  if (problem.c.major == Major::column) {
+    std::swap(product.rows, product.columns);
+    std::swap(product.a_lies_along_k, product.b_lies_along_k);
+  }
+  if (parts_pay(product, request.machine)) return {};
+  return "splits its operands in two, which takes longer than these rows, columns and k make up "
+         "for";
 }
 
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
   const GemmShape sides = largest_sides(request);
-  const bool splits = kernel.products > 1;
+  if (kernel.products > 1) return why_parts_do_not_pay(request);
   const FacedProduct faced = face(request.problem, sides, kernel.tile, request.machine);
   const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
-  const std::int64_t rows = splits ? mean_rows(request) : sides.m;
-  const std::int64_t smaller = std::min(rows, sides.n);
+  const std::int64_t smaller = std::min(sides.m, sides.n);
   const bool has_many_rows = has_many_rows_in_place(kernel, faced);
   if (smaller < least.side && !has_many_rows) {
     return "packs B, which pays for " + std::to_string(least.side) + " rows or more";
@@ -351,9 +349,7 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   if (sums < size_of(ElementType::f32) * least.sums) {
     return "packs its operands, which so small a C does not pay for";
   }
-  const bool lies_across = request.problem.c.major == Major::column;
-  const bool is_narrow =
-      splits ? (lies_across ? sides.n : rows) < kFewRowsOfParts : smaller < kNarrowSide;
+  const bool is_narrow = smaller < kNarrowSide;
   std::int64_t depth = is_narrow              ? least.narrow_depth
                        : smaller < kBroadSide ? least.depth
                                               : least.broad_depth;

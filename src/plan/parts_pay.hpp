@@ -1,0 +1,91 @@
+// Where f16 in two parts of bf16, which tile registers multiply, is faster than f16 widened to f32.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/element_type.hpp"
+#include "tessera/machine.hpp"
+
+namespace tessera {
+
+// Four products of parts take a quarter of the time that vectors do, but each element of A and B is
+// split first, and what is split of A serves C's columns alone, and of B its rows. So a share of
+// the time of each step of k is lost, the more the fewer rows and columns there are, and more to
+// what fills up tile registers of 16 rows and 32 of k; columns vectors round up to 16 themselves.
+// The rest must make up for a C that comes from tile registers. Vectors lose time to transpose a B
+// along k, and parts an A across k. Where nothing is left no k is long enough: beside a B in rows
+// for 27 rows and fewer, and for 33 to 35.
+//
+// Emerald Rapids, one thread, 2026-11-29, 500 products (30 to 300 a side, 1 to 3000, awkward ones,
+// 12 to 48 rows or columns beside 64 to 4096, and multiples of 16 up to 256), each in rows, with B
+// along k and with A across, while nobody was on the core's other hardware thread, and beside a
+// guest with which tile registers had 0.4 of their speed and vectors 0.6. The time of what is
+// chosen over the faster one's, without and with that guest: in rows 1.02 and 1.03, B along k 1.02
+// and 1.03, A across 1.02 and 1.04. The rule before, a least k for each of three sizes of a side,
+// after a Granite Rapids: 1.03 and 1.07, 1.03 and 1.05, 1.04 and 1.11. A large C does not make a
+// shorter k pay: 2000×2000 with 4, 8, 12 and 16 of it 0.5, 0.6, 0.65 and 0.8 of the vectors' speed.
+// Not measured again on a Granite Rapids, where vectors had taken 1.2 to 1.3 times as long with
+// 100×100 and k of 24 and with 16×1000×1000, which they multiply now.
+inline constexpr double kLostBesideRows = 22;
+inline constexpr double kLostBesideRowsAlong = 8;  // of B along k
+inline constexpr double kLostBesideColumns = 8;
+inline constexpr double kLostBesideColumnsAcross = 18;  // of A across k
+inline constexpr double kLeastDepthOfParts = 16;
+inline constexpr double kRowsOfRegister = 16;
+inline constexpr double kDepthOfRegister = 32;
+
+// Vectors wait for a B in rows that is far, and up to 16 rows fill one tile register: the same
+// machine, with and without the guest, 16 rows beside 2048×2048 and 4096×4096 0.81 to 0.91 of the
+// time by vectors, 13 rows 0.81 to 0.90, 12 rows 0.88 to 0.96, 17 rows 1.2 to 1.3; of 1000×1000,
+// 2 MB, 1.1. Columns of a B along k that is far cost parts more: beside 4096×4096 13 rows took 1.1
+// to 1.6 times as long as by vectors, 16 1.03 to 1.35, 24 1.3 to 1.5, 32 0.85 to 1.25, beside
+// 2048×2048 16 rows 0.6 to 0.85, 32 0.8 to 0.95. Two threads likewise.
+inline constexpr double kLeastRowsBesideFarRows = 13;
+inline constexpr double kScratchpadsOfFarRows = 4;
+inline constexpr double kLeastSideOfFarB = 256;
+inline constexpr double kRowsBesideFarColumns = 24;
+inline constexpr double kScratchpadsOfFarColumns = 8;
+
+// A product whose C lies in rows, or the transpose of one whose C does not; of a group the mean of
+// M, and the largest N and K.
+struct SplitProduct {
+  double rows = 0;
+  double columns = 0;
+  double k = 0;
+  bool a_lies_along_k = true;
+  bool b_lies_along_k = false;
+  bool is_alone = true;  // or all products are of one shape
+};
+
+inline bool parts_pay(const SplitProduct& product, const Machine& machine) {
+  const double rows = product.rows;
+  const double columns = product.columns;
+  const double k = product.k;
+  if (rows < 1 || columns < 1 || k < 1) return false;
+  // Of all workers, since they share B.
+  const double scratchpads = static_cast<double>(machine.scratchpad_bytes) * machine.workers;
+  const double b_bytes = columns * k * size_of(ElementType::f16);
+  const auto is_far = [&](double times) {
+    return scratchpads > 0 && product.is_alone && std::min(columns, k) >= kLeastSideOfFarB &&
+           b_bytes >= times * scratchpads;
+  };
+  if (product.b_lies_along_k) {
+    if (rows <= kRowsBesideFarColumns && is_far(kScratchpadsOfFarColumns)) return false;
+  } else if (rows >= kLeastRowsBesideFarRows && rows <= kRowsOfRegister &&
+             is_far(kScratchpadsOfFarRows)) {
+    return true;
+  }
+  const double filled_rows = std::ceil(rows / kRowsOfRegister) * kRowsOfRegister;
+  // A shorter k ends where it does.
+  const double filled_k =
+      k > kDepthOfRegister ? std::ceil(k / kDepthOfRegister) * kDepthOfRegister : k;
+  const double beside_rows = product.b_lies_along_k ? kLostBesideRowsAlong : kLostBesideRows;
+  const double beside_columns =
+      product.a_lies_along_k ? kLostBesideColumns : kLostBesideColumnsAcross;
+  const double lost =
+      beside_rows / rows + beside_columns / columns + (filled_rows / rows * (filled_k / k) - 1);
+  return k * (1 - lost) >= kLeastDepthOfParts;
+}
+
+}  // namespace tessera

@@ -1,0 +1,102 @@
+// f16 in two parts is split and multiplied four times, which few rows, few columns, and a k that
+// ends within a tile register do not pay for.
+#include "plan/parts_pay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "tessera/plan.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(PartsPay, TileRegistersGetWhatPaysForSplittingF16) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
+  ASSERT_EQ(machine.scratchpad_bytes, 2 << 20);
+  const auto kernel_of = [&](const Problem& problem) {
+    return make_plan(problem, machine, {}).kernel;
+  };
+  const auto f16 = [](const GemmShape& shape) {
+    return dense_problem(shape, gemm_types_for(ElementType::f16));
+  };
+  constexpr const char* kParts = "cpu_amx_f16";
+  constexpr const char* kWidened = "cpu_avx512_f16";
+  for (const GemmShape& shape : {GemmShape{64, 64, 31},
+                                 {64, 64, 64},
+                                 {100, 100, 28},
+                                 {2000, 2000, 17},
+                                 {500, 16, 64},
+                                 {48, 1000, 30}}) {
+    EXPECT_EQ(kernel_of(f16(shape)), kParts) << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+  for (const GemmShape& shape : {GemmShape{64, 64, 30},
+                                 {64, 64, 33},
+                                 {100, 100, 27},
+                                 {2000, 2000, 16},
+                                 {500, 16, 32},
+                                 {48, 1000, 29},
+                                 {500, 8, 5000},
+                                 {33, 4096, 4096},
+                                 {1, 1, 1}}) {
+    EXPECT_EQ(kernel_of(f16(shape)), kWidened) << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+  PlanOptions named;
+  named.kernel = kParts;
+  EXPECT_EQ(make_plan(f16({1, 1, 1}), machine, named).kernel, kParts);
+
+  // A B along k asks for fewer rows, an A across k for more columns.
+  const auto with_b_along = [&](const GemmShape& shape) {
+    Problem problem = f16(shape);
+    problem.b.major = Major::column;
+    return problem;
+  };
+  EXPECT_EQ(kernel_of(f16({32, 1000, 32})), kWidened);
+  EXPECT_EQ(kernel_of(with_b_along({32, 1000, 32})), kParts);
+  Problem a_across = f16({1000, 16, 64});
+  EXPECT_EQ(kernel_of(a_across), kParts);
+  a_across.a.major = Major::column;
+  EXPECT_EQ(kernel_of(a_across), kWidened);
+
+  // Few rows beside a B that comes from memory.
+  for (const std::int64_t rows : {13, 16}) {
+    EXPECT_EQ(kernel_of(f16({rows, 2048, 2048})), kParts);
+    EXPECT_EQ(kernel_of(f16({rows, 2047, 2048})), kWidened);
+    EXPECT_EQ(kernel_of(f16({rows, 1 << 22, 1})), kWidened);
+  }
+  EXPECT_EQ(kernel_of(f16({12, 4096, 4096})), kWidened);
+  EXPECT_EQ(kernel_of(f16({17, 4096, 4096})), kWidened);
+  for (const std::int64_t rows : {16, 24}) {
+    EXPECT_EQ(kernel_of(with_b_along({rows, 4096, 2048})), kWidened);
+    EXPECT_EQ(kernel_of(with_b_along({rows, 4096, 2047})), kParts);
+  }
+  EXPECT_EQ(kernel_of(with_b_along({25, 4096, 2048})), kParts);
+
+  // A column-major C is its transpose's.
+  Problem across = f16({1000, 32, 32});
+  EXPECT_EQ(kernel_of(across), kParts);
+  across.c.major = Major::column;
+  across.a.major = Major::column;
+  across.b.major = Major::column;
+  EXPECT_EQ(kernel_of(across), kWidened);
+  across.a.major = Major::row;
+  EXPECT_EQ(kernel_of(across), kParts);
+  // One expert with many rows does not make up for those with few.
+  Problem experts = f16({200, 2000, 2000});
+  EXPECT_EQ(kernel_of(experts), kParts);
+  experts.groups.resize(40, {2, 2000, 2000});
+  EXPECT_EQ(kernel_of(experts), kWidened);
+}
+
+TEST(PartsPay, NotForAnEmptyProductOrAnUnknownCache) {
+  Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
+  EXPECT_FALSE(parts_pay({.rows = 0, .columns = 4096, .k = 4096}, machine));
+  EXPECT_FALSE(parts_pay({.rows = 16, .columns = 4096, .k = 0}, machine));
+  EXPECT_TRUE(parts_pay({.rows = 16, .columns = 4096, .k = 4096}, machine));
+  EXPECT_FALSE(parts_pay({.rows = 16, .columns = 4096, .k = 4096, .is_alone = false}, machine));
+  machine.scratchpad_bytes = 0;
+  EXPECT_FALSE(parts_pay({.rows = 16, .columns = 4096, .k = 4096}, machine));
+}
+
+}  // namespace
+}  // namespace tessera
