@@ -76,10 +76,10 @@ inline bool parts_pay(const SplitProduct& product, const Machine& machine) {
              is_far(kScratchpadsOfFarRows)) {
     return true;
   }
-  const double filled_rows = std::ceil(rows / kRowsOfRegister) * kRowsOfRegister;
+  const auto filled = [](double size, double step) { return std::ceil(size / step) * step; };
+  const double filled_rows = filled(rows, kRowsOfRegister);
   // A shorter k ends where it does.
-  const double filled_k =
-      k > kDepthOfRegister ? std::ceil(k / kDepthOfRegister) * kDepthOfRegister : k;
+  const double filled_k = k > kDepthOfRegister ? filled(k, kDepthOfRegister) : k;
   const double beside_rows = product.b_lies_along_k ? kLostBesideRowsAlong : kLostBesideRows;
   const double beside_columns =
       product.a_lies_along_k ? kLostBesideColumns : kLostBesideColumnsAcross;

@@ -334,8 +334,8 @@ std::optional<std::string> why_parts_do_not_pay(const PlanRequest& request) {
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
-  const GemmShape sides = largest_sides(request);
   if (kernel.products > 1) return why_parts_do_not_pay(request);
+  const GemmShape sides = largest_sides(request);
   const FacedProduct faced = face(request.problem, sides, kernel.tile, request.machine);
   const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
   const std::int64_t smaller = std::min(sides.m, sides.n);
