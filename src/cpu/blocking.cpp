@@ -389,21 +389,41 @@ Step step_of(const Plan& plan, const Product& product) {
 }
 
 // Where C leaves the nearest cache, its rows are long, for short ones the processor looks ahead,
-// and the lines of a register tile's rows, two or three each, find room in there side by side; and
-// no other worker writes parts of those. Granite Rapids, one thread, 2026-11, the time without over
-// the time with it: i8 1000×1000×100 1.15, 500³ 1.10, 200×700×300 1.1, 600×200×384 1.12, bf16
-// 1000×1000×100 1.15, 1630×302×38 1.16, 300³ 1.09; but short ones of bf16 507×104×64 0.9, rows that
-// collide of i8 1023³ 0.9, a C of 40 KB 20×500×500 0.94, shared rows on two threads of i8
-// 200×700×300 0.8, bf16 33×1000×1000 0.93.
+// and no other worker writes parts of them; and if they lie across lines, those of a register
+// tile's rows, two or three each, find room in the nearest cache side by side. Granite Rapids, one
+// thread, 2026-11, the time without over the time with it: i8 1000×1000×100 1.15, 500³ 1.10,
+// 200×700×300 1.1, 600×200×384 1.12, bf16 1000×1000×100 1.15, 1630×302×38 1.16, 300³ 1.09; but
+// short ones of bf16 507×104×64 0.9, rows that collide of i8 1023³ 0.9, a C of 40 KB 20×500×500
+// 0.94, shared rows on two threads of i8 200×700×300 0.8, bf16 33×1000×1000 0.93.
 constexpr std::int64_t kLeastRowBytesToFetch = 768;
+
+// Rows on lines are worth it from so many steps of k on, those that collide with more alone.
+// Emerald Rapids, one thread, 2026-11, the time without over the time with it, beside a busy
+// hardware thread and with the core to itself: i8 512³ 1.07, 1.15, 768³ 1.08, 1.22, bf16
+// 512³ 1.05, 1.11, 768³ 1.02, 1.05, 320×960×256 1.04, 1.12; with three steps i8
+// 320×960×192 1.00, 1.14, bf16 320×960×96 0.96, 1.16, with two i8 320×960×128 0.90, 1.10,
+// 512×512×128 0.91; of rows 4 KB apart with four i8 1024×1024×256 0.93, 0.95, with eight
+// 1024×1024×512 1.07, 0.96, with twelve 2048×1024×768 1.11, with sixteen bf16
+// 1024×1024×512 1.12, 1.02. The same limits for f16, which has four times as much to do in a step:
+// 512³, with sixteen, 0.98 to 1.04.
+constexpr std::int64_t kLeastStepsToFetchLines = 4;
+constexpr std::int64_t kLeastStepsToFetchColliding = 12;
 
 bool fetches_rows_of_c(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   const MatrixView& c = product.c;
-  return code.rows_together > 0 && product.sums_in_c() && !shares_rows_of_c(plan, product) &&
-         c.row_stride * size_of(c.type) >= kLeastRowBytesToFetch &&
-         leaves_nearest(c_bytes(product), plan.machine.l1_bytes) &&
-         rows_keep_apart(c, code.mr, nearest_cache_ways());
+  const std::int64_t row_bytes = c.row_stride * size_of(c.type);
+  if (code.rows_together == 0 || !product.sums_in_c() || shares_rows_of_c(plan, product) ||
+      row_bytes < kLeastRowBytesToFetch ||
+      !leaves_nearest(c_bytes(product), plan.machine.l1_bytes)) {
+    return false;
+  }
+  if (!begin_at_lines(row_bytes, reinterpret_cast<std::uintptr_t>(c.data))) {
+    return rows_keep_apart(c, code.mr, nearest_cache_ways());
+  }
+  const std::int64_t least =
+      rows_collide(row_bytes) ? kLeastStepsToFetchColliding : kLeastStepsToFetchLines;
+  return product.block_depth() > (least - 1) * code.depth_step;
 }
 
 namespace {

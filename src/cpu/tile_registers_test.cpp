@@ -58,7 +58,7 @@ TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
   for (const std::int64_t rows : {1, 16, 17, 33, 128, 140, 201, 275}) {
     for (const std::int64_t cols : {7, 32, 49, 96}) {
-      for (const std::int64_t depth : {5, 64, 700, 1600}) {
+      for (const std::int64_t depth : {5, 64, 130, 700, 1600}) {
         const std::int64_t strips = (rows + code.mr - 1) / code.mr;
         const std::int64_t panels = (cols + code.nr - 1) / code.nr;
         const auto bytes = random_bytes(std::max(rows, cols) * depth * code.packed_size_a, 7);
@@ -74,7 +74,7 @@ TEST_P(Kernels, TileRegistersWalkABlockEitherWay) {
             task.sum = sum.data();
             task.sum_stride = stride;
             task.sums_are_far = by_strips;
-            task.fetches_sums = by_strips;
+            task.fetches_sums = !streams;
             task.streams_sums = streams;
             code.multiply(task);
             if (beta != 0) {
@@ -112,8 +112,8 @@ TEST_P(Kernels, TileRegistersReadRowsOfAWhateverTheyEndIn) {
   int others = 0;
   for (const std::int64_t rows : {1, 16, 17, 50, 128, 300}) {
     for (const std::int64_t cols : {3, 16, 32, 49, 64, 80, 100}) {
-      for (const int depth :
-           {3, 8, step - 4, step, step + 1, 5 * step + 3, 15 * step + 2, 20 * step - 1, 5300}) {
+      for (const int depth : {3, 8, step - 4, step, step + 1, 2 * step + 1, 5 * step + 3,
+                              15 * step + 2, 20 * step - 1, 5300}) {
         if (depth == 5300 && (cols != 64 || rows != 300)) continue;
         const std::int64_t pitch = depth + 9;
         auto bytes = random_bytes(rows * pitch * size, 3);
@@ -284,13 +284,18 @@ TEST_P(Kernels, TileRegistersInEveryLayout) {
 TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  // With a C that begins so many bytes behind a cache line; it is not written.
+  std::uintptr_t behind_line = 0;
   const auto blocking_for = [&](const GemmShape& shape, std::int64_t l2, std::int64_t block_k,
                                 std::int64_t padding) {
     Plan plan =
         plan_for(kernel(), types_of(kernel(), true), shape, {shape.m, shape.n, block_k}, {});
     plan.machine.scratchpad_bytes = l2;
     Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {}, {.padding = padding});
-    const Operands operands = product.operands();
+    Operands operands = product.operands();
+    const auto address = reinterpret_cast<std::uintptr_t>(operands.c.data);
+    operands.c.data =
+        reinterpret_cast<void*>(address / cpu::kCacheLine * cpu::kCacheLine + behind_line);
     const cpu::Launch launch{plan, code, {}, {}};
     return cpu::blocking_of(launch, cpu::product_of(operands, plan, code));
   };
@@ -307,10 +312,23 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   EXPECT_TRUE(blocking(far, 64, 0).streams_sums);
   EXPECT_FALSE(blocking(far, 64, 16).streams_sums);
   EXPECT_FALSE(blocking(far / 2, 32, 0).streams_sums);
-  // Rows 4 KB apart, or nearly, would drive each other out of the nearest cache.
+  // Rows 4 KB apart, or nearly, drive each other out of the nearest cache.
   EXPECT_TRUE(blocking(near, 64, 6).fetches_sums);
   EXPECT_FALSE(blocking(near, 64, 1).fetches_sums);
   EXPECT_FALSE(blocking(near, 64, 0).fetches_sums);
+  // Rows of 65 or 64 whole lines, with so many steps of k.
+  const auto fetches = [&](std::int64_t steps, std::int64_t padding) {
+    const std::int64_t depth = steps * code.depth_step;
+    return blocking_for({64, 1024, depth}, near, depth, padding).fetches_sums;
+  };
+  EXPECT_FALSE(fetches(3, 16));
+  EXPECT_TRUE(fetches(4, 16));
+  EXPECT_FALSE(fetches(11, 0));
+  EXPECT_TRUE(fetches(12, 0));
+  // Which they are not, though rows are so long, if the first begins elsewhere.
+  behind_line = 16;
+  EXPECT_TRUE(fetches(3, 16));
+  EXPECT_FALSE(fetches(12, 0));
   // Nor is a large C with a long k beside a B that is far, however few steps those are.
   EXPECT_FALSE(blocking_for({128, 1024, 1024}, 512 << 10, 1024, 1).sums_are_far);
 }
