@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -96,6 +97,76 @@ TEST(SplitF16, ProductsOfAnyTwoAreAsFloatsAre) {
       } else {
         ASSERT_EQ(sum, expected) << values[i] << " · " << values[j];
       }
+    }
+  }
+}
+
+// Roundings tell one order of a product's four parts from another; turned round it is the same.
+TEST(SplitF16, PartsAreAddedUpInOneOrderHoweverTheProductIsTurned) {
+  const cpu::KernelCode* const code = code_here();
+  if (code == nullptr) GTEST_SKIP() << "has no tile registers";
+  ASSERT_NE(code->turned, nullptr);
+  std::mt19937 random(11);
+  std::uniform_real_distribution<float> value(0.5F, 2.0F);
+  const auto panel_of = [&](const std::vector<std::uint16_t>& values, const auto& pack,
+                            std::int64_t bytes) {
+    std::vector<std::uint16_t> panel(static_cast<std::size_t>(bytes / 2));
+    pack({values.data(), kRows, 1, 1, kRows}, panel.data());
+    return panel;
+  };
+  std::vector<std::uint16_t> rows;
+  std::vector<std::uint16_t> cols;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    rows.push_back(to_f16(value(random)).bits);
+    cols.push_back(to_f16(value(random)).bits);
+  }
+  std::vector<float> before(static_cast<std::size_t>(kRows * kRows));
+  for (float& sum : before) sum = 300 * value(random);
+
+  // The rows of `a` by those of `b`, which are columns of B, added to sums whose element of row i
+  // and column j lies at `at(i, j)` of `before`.
+  const auto add = [&](const cpu::KernelCode& by, const std::vector<std::uint16_t>& a,
+                       const std::vector<std::uint16_t>& b, bool turned) {
+    const auto at = [turned](std::int64_t i, std::int64_t j) {
+      return static_cast<std::size_t>(turned ? j * kRows + i : i * kRows + j);
+    };
+    const auto panel_a = panel_of(a, by.pack_a, by.panel_bytes_a(1));
+    const auto panel_b = panel_of(b, by.pack_b, by.panel_bytes_b(1));
+    std::vector<float> sums(before.size());
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t j = 0; j < kRows; ++j) {
+        sums[static_cast<std::size_t>(i * kRows + j)] = before[at(i, j)];
+      }
+    }
+    cpu::BlockTask task =
+        test::task_of_panels(by, {kRows, kRows, 1}, panel_a.data(), panel_b.data());
+    task.sum = sums.data();
+    task.sum_stride = kRows;
+    task.beta = 1;
+    by.multiply(task);
+    std::vector<float> after(before.size());
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t j = 0; j < kRows; ++j) {
+        after[at(i, j)] = sums[static_cast<std::size_t>(i * kRows + j)];
+      }
+    }
+    return after;
+  };
+  const auto sums = add(*code, rows, cols, false);
+  EXPECT_EQ(add(*code->turned, cols, rows, true), sums);
+
+  const auto parts_of_a = panel_of(rows, code->pack_a, code->panel_bytes_a(1));
+  const auto parts_of_b = panel_of(cols, code->pack_a, code->panel_bytes_a(1));
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t j = 0; j < kRows; ++j) {
+      const Parts a = parts_at(parts_of_a, i, 0);
+      const Parts b = parts_at(parts_of_b, j, 0);
+      const auto at = static_cast<std::size_t>(i * kRows + j);
+      float sum = before[at] + a.first * b.first;
+      sum += a.second * b.first;
+      sum += a.second * b.second;
+      sum += a.first * b.second;
+      ASSERT_EQ(sums[at], sum) << i << ", " << j;
     }
   }
 }

@@ -96,6 +96,11 @@ struct Strip {
       end = last;
     }
   }
+  // One chunk on, which is the last one or not.
+  Strip next(bool is_last) const {
+    if (is_last && end != nullptr) return {end, kRowBytes, 0};
+    return {data + step, pitch, step, end};
+  }
 };
 
 // One of the registers that hold sums, from left to right and downwards.
@@ -125,7 +130,7 @@ struct SumRegister {
     if constexpr (Number == 3) _tile_stored(3, at, to.pitch);
   }
   // The sums of a block make room for the next one's.
-  static void exchange(const SumPlace& to, const SumPlace& from) {
+  [[gnu::always_inline]] static void exchange(SumPlace to, SumPlace from) {
     if (to.at != nullptr) store(to);
     from.at != nullptr ? load(from) : zero();
   }
@@ -193,35 +198,53 @@ struct MultiplyI8U8 {
 // takes 1.15 times as long (Granite Rapids, 2026-11).
 enum class Staying { a, b, both };
 
-// The registers that hold operands.
-template <bool Stays>
-struct OperandRegisters {
-  static void load_upper_a(const void* at, std::int64_t pitch) {
-    if constexpr (Stays) _tile_loadd(4, at, pitch);
-    if constexpr (!Stays) _tile_stream_loadd(4, at, pitch);
+// The registers that hold a block's operands, and what multiplies them. `Low`: it has more rows
+// than a register, `Wide`: more columns.
+template <class M, Staying What, bool Low, bool Wide>
+struct BlockRegisters {
+  using Multiply = M;
+  static constexpr bool kLow = Low;
+  static constexpr bool kWide = Wide;
+  static constexpr bool kStaysA = What != Staying::b;
+  static constexpr bool kStaysB = What != Staying::a;
+
+  static void load(const Strip& a, const unsigned char* b) {
+    load_left_b(b);
+    load_upper_a(a);
+    load_right_b(b);
+    load_lower_a(a);
   }
-  static void load_lower_a(const void* at, std::int64_t pitch) {
-    if constexpr (Stays) _tile_loadd(5, at, pitch);
-    if constexpr (!Stays) _tile_stream_loadd(5, at, pitch);
+  static void load_upper_a(const Strip& a) {
+    if constexpr (kStaysA) _tile_loadd(4, a.data, a.pitch);
+    if constexpr (!kStaysA) _tile_stream_loadd(4, a.data, a.pitch);
   }
-  static void load_left_b(const void* at, std::int64_t pitch) {
-    if constexpr (Stays) _tile_loadd(6, at, pitch);
-    if constexpr (!Stays) _tile_stream_loadd(6, at, pitch);
+  static void load_lower_a(const Strip& a) {
+    const unsigned char* const lower = a.data + kTileRows * a.pitch;
+    if constexpr (Low && kStaysA) _tile_loadd(5, lower, a.pitch);
+    if constexpr (Low && !kStaysA) _tile_stream_loadd(5, lower, a.pitch);
   }
-  static void load_right_b(const void* at, std::int64_t pitch) {
-    if constexpr (Stays) _tile_loadd(7, at, pitch);
-    if constexpr (!Stays) _tile_stream_loadd(7, at, pitch);
+  static void load_left_b(const unsigned char* b) {
+    if constexpr (kStaysB) _tile_loadd(6, b, kPitchB);
+    if constexpr (!kStaysB) _tile_stream_loadd(6, b, kPitchB);
+  }
+  static void load_right_b(const unsigned char* b) {
+    if constexpr (Wide && kStaysB) _tile_loadd(7, b + kRowBytes, kPitchB);
+    if constexpr (Wide && !kStaysB) _tile_stream_loadd(7, b + kRowBytes, kPitchB);
   }
 };
 
-// Owns the tile registers while blocks are multiplied. All of a step's operands are loaded before
-// its products (of two parts A's, and the first of B's), not each before those that need it: beside
-// a busy hardware thread a core takes loads and products one after another, and so goes from one to
-// the other less often. Emerald Rapids, one thread, 2026-11, the time with the lower rows of A
-// loaded between products over the time so, beside such a thread: i8 256³ 1.04, 512³ 1.09,
-// 1000³ 1.14, 192×192×16384 1.06, bf16 256³ 1.11, 512³ 1.08, 1024³ 1.10, 128×3072×768 1.01,
-// 200×2000×128 1.00, f16 256³ to 1024³ 1.04 to 1.06; with the core to itself i8 1024³ 1.09, bf16
-// 1000³ 1.02.
+// Which operands' registers take others.
+enum class Takes { nothing, a, b, both };
+
+// Owns the tile registers while blocks are multiplied. Beside a busy hardware thread a core takes
+// loads and products one after another, and their order counts. From the second step on, each
+// register takes the next step's operand behind the last product that reads it: Emerald Rapids, one
+// thread, 2026-11, operands in the nearest cache, 1.06 times as fast beside such a thread as four
+// loads and then four products, and the same with the core to itself; 14 products of 64³ to
+// 512³ in i8 and bf16 1.02 to 1.03, f16 1.01. The first step's sums are exchanged, and loads
+// between their stores made a short k take 1.04 times as long: all operands of the first two steps
+// are loaded before the products. With the lower rows of A loaded between products, i8 512³
+// took 1.09 times as long, bf16 512³ 1.08, 1024³ 1.10.
 //
 // The sums of a block stay in them until the next block's first products need them: a register is
 // stored, loaded and multiplied into one after another, while the others are busy. Granite Rapids,
@@ -280,16 +303,16 @@ class TileRegisters {
     }
     finish_stores();
     if (is_low) {
-      is_wide ? multiply_as<Multiply, What, true, true>(a, b, chunks, from)
-              : multiply_as<Multiply, What, true, false>(a, b, chunks, from);
+      is_wide ? multiply_as<BlockRegisters<Multiply, What, true, true>>(a, b, chunks, from)
+              : multiply_as<BlockRegisters<Multiply, What, true, false>>(a, b, chunks, from);
     } else {
-      is_wide ? multiply_as<Multiply, What, false, true>(a, b, chunks, from)
-              : multiply_as<Multiply, What, false, false>(a, b, chunks, from);
+      is_wide ? multiply_as<BlockRegisters<Multiply, What, false, true>>(a, b, chunks, from)
+              : multiply_as<BlockRegisters<Multiply, What, false, false>>(a, b, chunks, from);
     }
     to_ = to;
   }
 
-  // Rows of what the next block's sums go to, for that block.
+  // Rows of C to fetch while the next block is multiplied.
   void fetch_beside(const RowsToFetch& rows) { to_fetch_ = rows; }
 
   // Stores the sums that are still in registers.
@@ -303,92 +326,86 @@ class TileRegisters {
   }
 
  private:
-  // `Low`: the block has more rows than a register, `Wide`: more columns.
-  template <class Multiply, Staying What, bool Low, bool Wide>
-  void multiply_as(Strip a, const unsigned char* b, std::int64_t chunks, const SumPlace& from) {
-    using A = OperandRegisters<What != Staying::b>;
-    using B = OperandRegisters<What != Staying::a>;
+  // Inlined, for arguments in memory would be read beside the stores of a block's sums, and wait
+  // for those whose addresses look alike, a multiple of 4 KB away: Emerald Rapids, one thread,
+  // 2026-11, f16 64×96×32 takes 1.1 times as long.
+  template <class Block>
+  [[gnu::always_inline]] void multiply_as(Strip a, const unsigned char* b, std::int64_t chunks,
+                                          SumPlace from) {
+    constexpr std::int64_t kStepB = Block::Multiply::kParts * kChunkBytesB;
+    const SumPlace to = to_;
     to_fetch_.fetch_some();
-    B::load_left_b(b, kPitchB);
-    A::load_upper_a(a.data, a.pitch);
-    if constexpr (Wide) B::load_right_b(b + kRowBytes, kPitchB);
-    if constexpr (Low) A::load_lower_a(a.data + kTileRows * a.pitch, a.pitch);
-    SumRegister<0>::exchange(to_, from);
+    Block::load(a, b);
+    multiply_chunk<Block, true, false>(a, b, {}, to, from);
+    if (chunks == 1) return;
+    const std::int64_t last = chunks - 1;
+    a = a.next(last == 1);
+    b += kStepB;
+    Block::load(a, b);
+    for (std::int64_t chunk = 1; chunk < last; ++chunk) {
+      const Strip next = a.next(chunk + 1 == last);
+      to_fetch_.fetch_some();
+      multiply_chunk<Block, false, true>(a, b, next, {}, {});
+      a = next;
+      b += kStepB;
+    }
+    to_fetch_.fetch_some();
+    multiply_chunk<Block, false, false>(a, b, {}, {}, {});
+  }
+
+  // A chunk of k, whose first parts are in registers. Of the block's `First` one the sums are
+  // exchanged; if it `LoadsNext`, the next one's first parts are there behind it.
+  template <class Block, bool First, bool LoadsNext>
+  [[gnu::always_inline]] static void multiply_chunk(const Strip& a, const unsigned char* b,
+                                                    const Strip& next, SumPlace to, SumPlace from) {
+    using Multiply = typename Block::Multiply;
+    constexpr Takes kNext = LoadsNext ? Takes::both : Takes::nothing;
+    const unsigned char* const next_b = b + Multiply::kParts * kChunkBytesB;
+    if constexpr (Multiply::kParts == 1) {
+      multiply_parts<Block, kNext, First>(next, next_b, to, from);
+    } else {  // one operand's part changes each time
+      Strip second_a = a;
+      second_a.data += kChunkBytesA;
+      const unsigned char* const second_b = b + kChunkBytesB;
+      if constexpr (Multiply::kTurned) {
+        multiply_parts<Block, Takes::b, First>(a, second_b, to, from);
+        multiply_parts<Block, Takes::a, false>(second_a, b, {}, {});
+        multiply_parts<Block, Takes::b, false>(a, b, {}, {});
+      } else {
+        multiply_parts<Block, Takes::a, First>(second_a, b, to, from);
+        multiply_parts<Block, Takes::b, false>(a, second_b, {}, {});
+        multiply_parts<Block, Takes::a, false>(a, b, {}, {});
+      }
+      multiply_parts<Block, kNext, false>(next, next_b, {}, {});
+    }
+  }
+
+  // The products of what is in registers, whose sums are exchanged before the `First` ones; the
+  // registers of `Next` hold that part of `a` or `b` behind them.
+  template <class Block, Takes Next, bool First>
+  [[gnu::always_inline]] static void multiply_parts(const Strip& a, const unsigned char* b,
+                                                    SumPlace to, SumPlace from) {
+    using Multiply = typename Block::Multiply;
+    constexpr bool kTakesA = Next == Takes::a || Next == Takes::both;
+    constexpr bool kTakesB = Next == Takes::b || Next == Takes::both;
+    if constexpr (First) SumRegister<0>::exchange(to, from);
     Multiply::upper_left();
-    if constexpr (Wide) {
-      SumRegister<1>::exchange(to_, from);
+    if constexpr (Block::kWide) {
+      if constexpr (First) SumRegister<1>::exchange(to, from);
       Multiply::upper_right();
     }
-    if constexpr (Low) {
-      SumRegister<2>::exchange(to_, from);
+    if constexpr (kTakesA) Block::load_upper_a(a);
+    if constexpr (Block::kLow) {
+      if constexpr (First) SumRegister<2>::exchange(to, from);
       Multiply::lower_left();
-      if constexpr (Wide) {
-        SumRegister<3>::exchange(to_, from);
-        Multiply::lower_right();
-      }
     }
-    multiply_other_parts<Multiply, What, Low, Wide>(a, b);
-    const auto next = [&](const Strip& rows) __attribute__((always_inline)) {
-      b += Multiply::kParts * kChunkBytesB;
-      to_fetch_.fetch_some();
-      B::load_left_b(b, kPitchB);
-      A::load_upper_a(rows.data, rows.pitch);
-      if constexpr (Wide) B::load_right_b(b + kRowBytes, kPitchB);
-      multiply_parts<Multiply, What, Low, Wide>(rows, 0);
-      multiply_other_parts<Multiply, What, Low, Wide>(rows, b);
-    };
-    const std::int64_t whole = a.end != nullptr ? chunks - 1 : chunks;
-    for (std::int64_t chunk = 1; chunk < whole; ++chunk) {
-      a.data += a.step;
-      next(a);
+    if constexpr (kTakesB) Block::load_left_b(b);
+    if constexpr (Block::kLow && Block::kWide) {
+      if constexpr (First) SumRegister<3>::exchange(to, from);
+      Multiply::lower_right();
     }
-    if (a.end != nullptr) next({a.end, kRowBytes, 0});
-  }
-
-  // B's part that is in registers by A's, whose upper rows are.
-  template <class Multiply, Staying What, bool Low, bool Wide>
-  static void multiply_parts(const Strip& a, std::int64_t part) {
-    using A = OperandRegisters<What != Staying::b>;
-    if constexpr (Low) A::load_lower_a(a.data + part + kTileRows * a.pitch, a.pitch);
-    Multiply::upper_left();
-    if constexpr (Wide) Multiply::upper_right();
-    if constexpr (Low) {
-      Multiply::lower_left();
-      if constexpr (Wide) Multiply::lower_right();
-    }
-  }
-
-  // What is left of a chunk when its first parts are multiplied: each time one operand's part
-  // changes.
-  template <class Multiply, Staying What, bool Low, bool Wide>
-  static void multiply_other_parts(const Strip& a, const unsigned char* b) {
-    if constexpr (Multiply::kParts == 2) {
-      const auto by_a = [&](std::int64_t part) __attribute__((always_inline)) {
-        using A = OperandRegisters<What != Staying::b>;
-        A::load_upper_a(a.data + part, a.pitch);
-        multiply_parts<Multiply, What, Low, Wide>(a, part);
-      };
-      const auto by_b = [&](std::int64_t part) __attribute__((always_inline)) {
-        using B = OperandRegisters<What != Staying::a>;
-        B::load_left_b(b + part, kPitchB);
-        Multiply::upper_left();
-        if constexpr (Low) Multiply::lower_left();
-        if constexpr (Wide) {
-          B::load_right_b(b + part + kRowBytes, kPitchB);
-          Multiply::upper_right();
-          if constexpr (Low) Multiply::lower_right();
-        }
-      };
-      if constexpr (Multiply::kTurned) {
-        by_b(kChunkBytesB);
-        by_a(kChunkBytesA);
-        by_b(0);
-      } else {
-        by_a(kChunkBytesA);
-        by_b(kChunkBytesB);
-        by_a(0);
-      }
-    }
+    if constexpr (kTakesB) Block::load_right_b(b);
+    if constexpr (kTakesA) Block::load_lower_a(a);
   }
 
   RowsToFetch to_fetch_;
