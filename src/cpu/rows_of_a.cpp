@@ -36,6 +36,16 @@ constexpr std::int64_t kColumnsWorthFlippingInHalves = 384;
 // i8 1.1; with more columns 400×400×210 0.93, i8 0.89, 200×1000×250 0.97.
 constexpr std::int64_t kColumnsForEndsOfRows = 256;
 
+// Beside a few panels tile registers read rows in place that collide, too, though their lines leave
+// the nearest cache before the next panel wants them. Emerald Rapids, one thread,
+// 2026-11, the time by copying over the time in place, 32 to 300 rows of 2 to 16 KB in two runs: i8
+// with 80 columns 1.04 to 1.35, 96 1.01 to 1.15, 128 0.98 to 1.14, 160 0.96 to 1.27, 192 0.92 to
+// 1.13, 256 0.89 to 1.12, bf16 0.96 to 1.54, 0.91 to 1.54, 0.90 to 1.35, 0.90 to 1.32, 0.90 to
+// 1.09, 0.89 to 1.10; 1000 rows 0.97 to 1.10 with up to 128 columns; rows of 32 KB and more level
+// on one thread, 128×128×32768 0.95 to 0.99 on two.
+constexpr std::int64_t kColumnsBesideCollidingRows = 160;
+constexpr std::int64_t kLongestCollidingRowBytes = 16 << 10;
+
 bool packs_rows(const Product& product) {
   const KernelCode& code = *product.code;
   const bool flips_signs = code.panel_extra_b > 0;
@@ -97,7 +107,9 @@ int rows_in_place(const Product& product) {
   // Beside so few columns each line of A is wanted once, or nearly, and had better not be copied:
   // Granite Rapids, one thread, 2026-11, the time by copying over the time in place, bf16
   // 200×16×4096 1.2, 4096×16×4096 with blocks of k 1.4.
-  const bool are_few = code.rows_together > 0 && product.block_cols() <= kColumnsTogether;
+  const bool is_short = product.a.row_stride * size_of(product.a.type) <= kLongestCollidingRowBytes;
+  const std::int64_t few = is_short ? kColumnsBesideCollidingRows : kColumnsTogether;
+  const bool are_few = code.rows_together > 0 && product.block_cols() <= few;
   if (are_few || keeps_apart(product, code.mr)) return code.mr;
   const bool copies_for_few = product.block_cols() < kColumnsWorthCopying;
   return copies_for_few && keeps_apart(product, code.few_rows) ? code.few_rows : 0;

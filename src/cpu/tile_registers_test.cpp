@@ -333,5 +333,28 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   EXPECT_FALSE(blocking_for({128, 1024, 1024}, 512 << 10, 1024, 1).sums_are_far);
 }
 
+// Rows of A that drive each other out of the nearest cache are copied, but not beside few columns.
+TEST_P(Kernels, TileRegistersReadCollidingRowsBesideFewColumns) {
+  if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!code.keeps_rows) GTEST_SKIP() << "reads no rows of A";
+  const int size = size_of(kernel().a);
+  const auto reads_rows = [&](std::int64_t cols, std::int64_t row_bytes) {
+    const GemmShape shape{40, cols, row_bytes / size};
+    Plan plan =
+        plan_for(kernel(), types_of(kernel(), true), shape, {shape.m, shape.n, 1024 / size}, {});
+    Product product(plan.problem.types, shape, 0, Fill::normal, 1);
+    EXPECT_EQ(run_and_check(plan, product, 1), "") << cols << " columns, " << row_bytes;
+    const Operands operands = product.operands();
+    const cpu::Launch launch{plan, code, {}, {}};
+    return cpu::blocking_of(launch, cpu::product_of(operands, plan, code)).a_in_place;
+  };
+  EXPECT_TRUE(reads_rows(160, 4096));
+  EXPECT_FALSE(reads_rows(161, 4096));
+  EXPECT_TRUE(reads_rows(161, 4096 + 64));
+  EXPECT_TRUE(reads_rows(64, 32 << 10));
+  EXPECT_FALSE(reads_rows(160, 32 << 10));
+}
+
 }  // namespace
 }  // namespace tessera
