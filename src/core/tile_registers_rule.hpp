@@ -47,18 +47,31 @@ constexpr std::int64_t panel_depth_bytes(std::int64_t depth_bytes) {
 // copied rows of A bf16 2334×49×78 2.0, 80³ 1.9, 65×91×92 1.8, 5000×100×96 1.8, i8 700×90×310 1.85;
 // but 2000×40×480 0.79, 700×64×384 0.77, 1000×1000×100 0.79, 500×500×70 0.92, of whole panels
 // 256×256×64 0.93 to 0.98 (Emerald Rapids 0.88), 500×192×80 0.94.
+//
+// Since blocks of 32×32 fetch rows of C on lines (cpu/blocking.cpp) they are faster beside three
+// whole panels and more from 256 bytes of k on. Emerald Rapids, one thread, 2026-11, the time by
+// flat blocks over the time so, beside a busy hardware thread and with the core to itself: bf16
+// 128³ 1.16, 1.10, 1000×128×128 1.19, 1.04, 500×96×192 1.23, 1.10, 128×96×128 1.09, 1.05, i8
+// 128×128×256 1.16, 1.05, 500×96×384 1.18, 1.01; with less, i8 128³ 1.11, 0.89, 500×96×192 1.15,
+// 0.92; beside two panels bf16 3000×64×256 1.21, 0.80, i8 300×64×512 1.19, 1.04.
 constexpr std::int64_t kFlatDepthBytes = 1024;
 constexpr std::int64_t kFlatDepthBytesOfWholeGroups = 768;
 constexpr std::int64_t kFlatBytes = 48 << 10;
 constexpr std::int64_t kFlatBytesOfWholePanels = 40 << 10;
 constexpr std::int64_t kColumnsOfWholePanels = 128;
+constexpr std::int64_t kColumnsOfTwoPanels = 64;
+constexpr std::int64_t kDepthBytesOfBlocks = 256;
 
 [[gnu::always_inline]] constexpr bool suits_flat_blocks(std::int64_t depth_bytes,
                                                         std::int64_t cols) {
-  if (cols % 32 == 0 && cols > kColumnsOfWholePanels && depth_bytes > 64) return false;
+  const bool are_whole_panels = cols % 32 == 0;
+  const bool is_deep = cols > kColumnsOfWholePanels
+                           ? depth_bytes > 64
+                           : cols > kColumnsOfTwoPanels && depth_bytes >= kDepthBytesOfBlocks;
+  if (are_whole_panels && is_deep) return false;
   const bool are_whole_groups = depth_bytes % 64 == 0;
   const std::int64_t deepest = are_whole_groups ? kFlatDepthBytesOfWholeGroups : kFlatDepthBytes;
-  const std::int64_t most = cols % 32 == 0 ? kFlatBytesOfWholePanels : kFlatBytes;
+  const std::int64_t most = are_whole_panels ? kFlatBytesOfWholePanels : kFlatBytes;
   return depth_bytes <= deepest && panel_depth_bytes(depth_bytes) * cols <= most;
 }
 

@@ -333,6 +333,18 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   EXPECT_FALSE(blocking_for({128, 1024, 1024}, 512 << 10, 1024, 1).sums_are_far);
 }
 
+// Flat blocks are for a short k beside whole panels, the shorter the more panels there are.
+TEST(FlatBlocks, SuitAShortDepthBesideFewPanels) {
+  EXPECT_TRUE(suits_flat_blocks(512, 64));
+  EXPECT_TRUE(suits_flat_blocks(192, 96));
+  EXPECT_TRUE(suits_flat_blocks(192, 128));
+  EXPECT_FALSE(suits_flat_blocks(256, 96));
+  EXPECT_FALSE(suits_flat_blocks(256, 128));
+  EXPECT_TRUE(suits_flat_blocks(256, 100));  // ends in a part of a panel
+  EXPECT_TRUE(suits_flat_blocks(64, 160));
+  EXPECT_FALSE(suits_flat_blocks(68, 160));
+}
+
 // Rows of A that drive each other out of the nearest cache are copied, but not beside few columns.
 TEST_P(Kernels, TileRegistersReadCollidingRowsBesideFewColumns) {
   if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
