@@ -42,14 +42,14 @@ Parts parts_at(const std::vector<std::uint16_t>& strip, std::int64_t row, std::i
 TEST(SplitF16, EveryValueIsTheSumOfItsParts) {
   const cpu::KernelCode* const code = code_here();
   if (code == nullptr) GTEST_SKIP() << "has no tile registers";
-  constexpr std::int64_t kDepth = 65536 / kRows;
+  constexpr std::int64_t kEach = 65536 / kRows;
   std::vector<std::uint16_t> all(65536);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
-  std::vector<std::uint16_t> strip(static_cast<std::size_t>(code->panel_bytes_a(kDepth) / 2));
-  code->pack_a({all.data(), kRows, kDepth, kDepth, 1}, strip.data());
+  std::vector<std::uint16_t> strip(static_cast<std::size_t>(code->panel_bytes_a(kEach) / 2));
+  code->pack_a({all.data(), kRows, kEach, kEach, 1}, strip.data());
   for (std::int64_t i = 0; i < 65536; ++i) {
     const float value = to_float(f16{static_cast<std::uint16_t>(i)});
-    const Parts parts = parts_at(strip, i / kDepth, i % kDepth);
+    const Parts parts = parts_at(strip, i / kEach, i % kEach);
     if (std::isnan(value)) {
       ASSERT_TRUE(std::isnan(parts.first + parts.second)) << i;
       continue;
