@@ -293,9 +293,8 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
     plan.machine.scratchpad_bytes = l2;
     Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {}, {.padding = padding});
     Operands operands = product.operands();
-    const auto address = reinterpret_cast<std::uintptr_t>(operands.c.data);
-    operands.c.data =
-        reinterpret_cast<void*>(address / cpu::kCacheLine * cpu::kCacheLine + behind_line);
+    const auto behind = reinterpret_cast<std::uintptr_t>(operands.c.data) % cpu::kCacheLine;
+    operands.c.data = static_cast<unsigned char*>(operands.c.data) - behind + behind_line;
     const cpu::Launch launch{plan, code, {}, {}};
     return cpu::blocking_of(launch, cpu::product_of(operands, plan, code));
   };
