@@ -278,18 +278,22 @@ struct CodeAmx {
     // over the time with it, beside a busy hardware thread: i8 384×384×3000 1.04,
     // 960×960×3000 1.06, bf16 1.06, 1.07.
     const bool fetches_next = task.beta == 1;
-    const auto has_next = [&](std::int64_t row, std::int64_t col) {
-      return What == Staying::b ? row + 2 * group.rows <= task.rows : col + 2 * kBlock <= task.cols;
+    const int rows_ahead = fetches_next && What == Staying::b ? group.rows : 0;
+    const int cols_ahead = fetches_next && What != Staying::b ? kBlock : 0;
+    const auto sum_at = [&](std::int64_t row, std::int64_t col) {
+      return static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
     };
-    const std::int64_t to_next = What == Staying::b ? group.rows * pitch : kBlock * 4;
     const auto* b = static_cast<const unsigned char*>(task.b.data);
     const auto block = [&](std::int64_t row, std::int64_t col, const unsigned char* end)
         __attribute__((always_inline)) {
       Strip a = strip_of(task.a, row, 0);
       a.end_at(end, chunks);
-      const SumPlace to{static_cast<Acc*>(task.sum) + row * task.sum_stride + col, pitch};
-      if (fetches_rows && (!fetches_next || has_next(row, col))) {
-        ahead.next = static_cast<const unsigned char*>(to.at) + (fetches_next ? to_next : 0);
+      const SumPlace to{sum_at(row, col), pitch};
+      const bool is_there =
+          row + rows_ahead + group.rows <= task.rows && col + cols_ahead + kBlock <= task.cols;
+      if (fetches_rows && is_there) {
+        const Acc* const fetched = sum_at(row + rows_ahead, col + cols_ahead);
+        ahead.next = reinterpret_cast<const unsigned char*>(fetched);
         registers.fetch_beside(ahead);
       }
       registers.multiply<Multiply, What>(a, b + col / kBlock * task.b.panel_bytes, chunks,

@@ -37,12 +37,13 @@ constexpr std::int64_t kColumnsWorthFlippingInHalves = 384;
 constexpr std::int64_t kColumnsForEndsOfRows = 256;
 
 // Beside a few panels tile registers read rows in place that collide, too, though their lines leave
-// the nearest cache before the next panel wants them. Emerald Rapids, one thread,
-// 2026-11, the time by copying over the time in place, 32 to 300 rows of 2 to 16 KB in two runs: i8
-// with 80 columns 1.04 to 1.35, 96 1.01 to 1.15, 128 0.98 to 1.14, 160 0.96 to 1.27, 192 0.92 to
-// 1.13, 256 0.89 to 1.12, bf16 0.96 to 1.54, 0.91 to 1.54, 0.90 to 1.35, 0.90 to 1.32, 0.90 to
-// 1.09, 0.89 to 1.10; 1000 rows 0.97 to 1.10 with up to 128 columns; rows of 32 KB and more level
-// on one thread, 128×128×32768 0.95 to 0.99 on two.
+// the nearest cache before the next panel wants them. Emerald Rapids, one thread, 2026-11, the time
+// by copying over the time in place, 32 to 300 rows of 2 to 16 KB in two runs: i8 with 80 columns
+// 1.04 to 1.35, 96 1.01 to 1.15, 128 0.98 to 1.14, 160 0.96 to 1.27, 192 0.92 to 1.13, 256 0.89 to
+// 1.12, bf16 0.96 to 1.54, 0.91 to 1.54, 0.90 to 1.35, 0.90 to 1.32, 0.90 to 1.09, 0.89 to 1.10,
+// without one time each of 64×128×4096 and 128×96×4096, 0.65 and 2.55 where the other is 1.01 and
+// 1.06; 1000 rows with up to 128 columns 0.97 to 1.10, two of bf16 1.29 and 1.57 once; rows of 32
+// KB and more level on one thread, 128×128×32768 0.95 to 0.99 on two.
 constexpr std::int64_t kColumnsBesideCollidingRows = 160;
 constexpr std::int64_t kLongestCollidingRowBytes = 16 << 10;
 

@@ -123,37 +123,30 @@ TEST(SplitF16, PartsAreAddedUpInOneOrderHoweverTheProductIsTurned) {
   std::vector<float> before(static_cast<std::size_t>(kRows * kRows));
   for (float& sum : before) sum = 300 * value(random);
 
-  // The rows of `a` by those of `b`, which are columns of B, added to sums whose element of row i
-  // and column j lies at `at(i, j)` of `before`.
-  const auto add = [&](const cpu::KernelCode& by, const std::vector<std::uint16_t>& a,
-                       const std::vector<std::uint16_t>& b, bool turned) {
-    const auto at = [turned](std::int64_t i, std::int64_t j) {
-      return static_cast<std::size_t>(turned ? j * kRows + i : i * kRows + j);
-    };
-    const auto panel_a = panel_of(a, by.pack_a, by.panel_bytes_a(1));
-    const auto panel_b = panel_of(b, by.pack_b, by.panel_bytes_b(1));
-    std::vector<float> sums(before.size());
+  const auto transposed = [](const std::vector<float>& sums) {
+    std::vector<float> to(sums.size());
     for (std::int64_t i = 0; i < kRows; ++i) {
       for (std::int64_t j = 0; j < kRows; ++j) {
-        sums[static_cast<std::size_t>(i * kRows + j)] = before[at(i, j)];
+        to[static_cast<std::size_t>(j * kRows + i)] = sums[static_cast<std::size_t>(i * kRows + j)];
       }
     }
+    return to;
+  };
+  // The rows of `a` by those of `b`, which are columns of B, added to sums.
+  const auto add = [&](const cpu::KernelCode& by, const std::vector<std::uint16_t>& a,
+                       const std::vector<std::uint16_t>& b, std::vector<float> sums) {
+    const auto panel_a = panel_of(a, by.pack_a, by.panel_bytes_a(1));
+    const auto panel_b = panel_of(b, by.pack_b, by.panel_bytes_b(1));
     cpu::BlockTask task =
         test::task_of_panels(by, {kRows, kRows, 1}, panel_a.data(), panel_b.data());
     task.sum = sums.data();
     task.sum_stride = kRows;
     task.beta = 1;
     by.multiply(task);
-    std::vector<float> after(before.size());
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      for (std::int64_t j = 0; j < kRows; ++j) {
-        after[at(i, j)] = sums[static_cast<std::size_t>(i * kRows + j)];
-      }
-    }
-    return after;
+    return sums;
   };
-  const auto sums = add(*code, rows, cols, false);
-  EXPECT_EQ(add(*code->turned, cols, rows, true), sums);
+  const auto sums = add(*code, rows, cols, before);
+  EXPECT_EQ(transposed(add(*code->turned, cols, rows, transposed(before))), sums);
 
   const auto parts_of_a = panel_of(rows, code->pack_a, code->panel_bytes_a(1));
   const auto parts_of_b = panel_of(cols, code->pack_a, code->panel_bytes_a(1));
