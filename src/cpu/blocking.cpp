@@ -374,10 +374,38 @@ bool reads_near(const Plan& plan, const Product& product) {
          tessera::reads_near(plan.machine, faced_block(product), places_of(product));
 }
 
+namespace {
+
+// Whether wide tiles that write C's rows from end to end fetch their lines first: not where the
+// arithmetic takes as long as waiting for those, nor rows so far apart. Emerald Rapids, one thread,
+// 2026-11-29, the time without over the time with it, A in rows and across, k of 1, 2, 4, 6, 8, 12
+// and 16: f32 700² 1.85, 1.94, 1.70, 1.39, 1.40, 1.20, 1.05 and 1.61, 1.61, 1.71, 1.52, 1.39, 1.00,
+// 1.18, 2464×1645 1.53, 1.49, 1.50, 1.34, 1.24, 1.06, 1.03 and 1.48, 1.42, 1.41, 1.33, 1.15, 1.01,
+// 1.02, 3000² 1.40, 1.43, 1.35, 1.25, 1.22, 1.07, 1.09 and 1.42, 1.33, 1.23, 1.20, 1.10, 1.14,
+// 1.23; f64 700² with k of 1, 2, 4, 6, 8 and 12 1.32, 1.31, 1.23, 1.11, 1.07, 0.93 and 1.32, 1.28,
+// 1.18, 1.07, 0.99, 0.89; of rows of 16 and 24 KB f32 500×4000 1.05, 1.13, 0.99, 0.90, 0.92, 0.91,
+// f64 64×3000×4 0.81, 0.88. Nor short parts of rows that other workers write on, whose lines the
+// processor would fetch, too (share_of in direct.hpp); of 3 KB 700×1500 on two threads with k of 1,
+// 2, 4, 6 and 8 1.6, 1.5, 1.3, 1.3, 1.3. Other Intel processors were not measured, nor AMD's, which
+// are left alone.
+bool fetches_written_rows(const Plan& plan, const Product& product) {
+  constexpr std::int64_t kMostStepBytes = 48;
+  constexpr std::int64_t kMostRowBytes = 12 << 10;
+  constexpr std::int64_t kLeastPartBytes = 2 << 10;
+  const int size = size_of(product.code->accumulator);
+  const bool is_short_part =
+      shares_rows_of_c(plan, product) && product.block_cols() * size < kLeastPartBytes;
+  return has_two_units() && product.sums_in_c() && !is_short_part &&
+         product.depth() * size <= kMostStepBytes && product.c.row_stride * size <= kMostRowBytes;
+}
+
+}  // namespace
+
 Step step_of(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
   if (!product.b_in_place || product.is_dots || needs_no_panels(plan, product)) return {depth};
-  if (goes_along_rows(plan, product)) return {depth, 0, 1, true};
+  if (goes_along_rows(plan, product))
+    return {depth, 0, 1, true, fetches_written_rows(plan, product)};
   if (const int rows_ahead = wide_rows_ahead(plan, product); rows_ahead > 0) {
     return {depth, 0, rows_ahead};
   }
@@ -489,7 +517,7 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
     blocking.fetched_cols =
         panels_fetched_together(blocking.rows, blocking.fetches_near) * code.passing_cols;
   }
-  blocking.fetches_sums = fetches_rows_of_c(launch.plan, product);
+  blocking.fetches_sums = step.fetches_sums || fetches_rows_of_c(launch.plan, product);
   if (holds_b_near(product, depth, l2)) {
     blocking.rows = round_up(rows, strip);
     // Nothing is packed for the next ones then, and tile registers are set up once. Granite Rapids,

@@ -123,6 +123,7 @@ struct Step {
   int streams = 0;               // BlockTask's
   int rows_ahead = 0;            // BlockTask's
   bool goes_along_rows = false;  // of C (BlockTask::sums_are_far)
+  bool fetches_sums = false;     // BlockTask's
 };
 Step step_of(const Plan& plan, const Product& product);
 

@@ -45,6 +45,7 @@ struct DirectForm {
   // bits where that does not matter.
   std::uintptr_t line_bits = 0;
   bool keeps_rows_whole = false;  // C's: several threads take parts of its rows alone
+  bool fetches_rows = false;      // C's, of which the processor fetches what comes next, too
   // For a part of the columns or rows: what it has a multiple of, and bytes from one to the next in
   // the operand that has them, B or A, and in C.
   struct Side {
@@ -96,6 +97,9 @@ inline bool multiply_directly(const DirectForm& form, const Operands& operands) 
 // (290×191×16 2.7), 40 awkward ones 1.02 to 1.05; Emerald Rapids, operands in rows, f32 1.07 and
 // 1.04, bf16 1.05 and 1.01. Many columns for each row are better dealt, and sooner where all would
 // pack them: 24×1000×60 f32 0.93, i8 0.88, B along k f64 150×250×30 0.76, 100×270×40 0.75.
+// Rows, too, where they are fetched from end to end: beyond a cut the processor would fetch lines
+// that another worker writes. Emerald Rapids, two threads, 2026-11-29, the time by columns that are
+// not fetched over the time by columns that are, f32 256×256×2 0.4, 700×256×2 0.24, 700×128×2 0.7.
 struct Share {
   std::int64_t size = 0;
   bool of_columns = false;
@@ -111,6 +115,7 @@ inline bool multiply_part(DirectForm form, Operands operands, bool of_columns, s
   operand.data = static_cast<const unsigned char*>(operand.data) + first * side.operand_bytes;
   operands.c.data = static_cast<unsigned char*>(operands.c.data) + first * side.c_bytes;
   (of_columns ? form.task.cols : form.task.rows) = count;
+  if (of_columns && form.fetches_rows) form.task.fetches_sums = false;
   (of_columns ? form.b : form.a).source.along = count;
   return multiply_directly(form, operands);
 }

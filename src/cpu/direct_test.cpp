@@ -269,6 +269,56 @@ TEST(Direct, ThreadsShareNoLinesOfC) {
   EXPECT_EQ(share_with(25, 64, 1), std::pair(std::int64_t{32}, true));   // uneven rows
 }
 
+// With a few steps of k, C's lines are fetched where they leave the nearest cache and several
+// register tiles make a row, and threads take whole rows then; by processors that were measured.
+TEST(Direct, FetchesRowsOfCWithAFewStepsOfK) {
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    Plan plan = plan_for(type, {}, 1.5, 0.5);
+    const cpu::KernelCode& code = cpu::code_of(plan);
+    if (is_narrow_tile(code.mr)) GTEST_SKIP() << "has no wide registers";
+    plan.machine.l1_bytes = 48 << 10;
+    plan.machine.scratchpad_bytes = 2 << 20;
+    plan.schedule.workers = 2;
+    // Whether sums are fetched, and by wide tiles.
+    const auto fetches = [&](const GemmShape& shape) {
+      plan.problem.groups = {shape};
+      plan.tile.block_m = static_cast<int>(shape.m);
+      plan.tile.block_n = static_cast<int>(shape.n);
+      Product product(plan.problem.types, shape, 0.5, Fill::normal, 53);
+      const Operands operands = product.operands();
+      const auto form = cpu::direct_form(plan, code, operands);
+      if (!form) throw std::logic_error("not the short way");
+      EXPECT_TRUE(cpu::run_directly(plan, code, {&operands, 1}, 2));
+      EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
+      const bool is_wide = form->task.rows_ahead > 0;
+      EXPECT_EQ(form->task.sums_are_far, form->task.fetches_sums || is_wide);
+      EXPECT_TRUE(!form->task.fetches_sums || !cpu::share_of(*form, 2).of_columns);
+      return std::pair(form->task.fetches_sums, is_wide);
+    };
+    const bool may = cpu::has_two_units();
+    const std::int64_t line = 64 / size_of(type);
+    EXPECT_EQ(fetches({96, 16 * line, 4}), std::pair(may, false));
+    EXPECT_EQ(fetches({96, 16 * line, 5}), std::pair(false, false));
+    EXPECT_EQ(fetches({48, 15 * line, 4}), std::pair(false, false));  // a C that is near
+    EXPECT_EQ(fetches({480, 4 * line, 4}), std::pair(false, false));  // few tiles in a row
+    EXPECT_EQ(fetches({480, 5 * line, 4}), std::pair(may, false));
+    EXPECT_EQ(fetches({128, 160 * line, 4}), std::pair(may, true));
+    EXPECT_EQ(fetches({88, 193 * line, 4}), std::pair(false, true));  // long rows
+    // Not in parts of rows that another thread writes on, where rows cannot be dealt.
+    plan.problem.groups = {{49, 16 * line, 4}};
+    Product uneven(plan.problem.types, plan.problem.groups.front(), 0.5, Fill::normal, 57);
+    const Operands operands = uneven.operands();
+    const auto form = cpu::direct_form(plan, code, operands);
+    ASSERT_TRUE(form.has_value());
+    EXPECT_TRUE(cpu::share_of(*form, 2).of_columns);
+    const auto multiply = [](const cpu::BlockTask& task) { ASSERT_FALSE(task.fetches_sums); };
+    cpu::DirectForm part = *form;
+    part.multiply = multiply;
+    EXPECT_EQ(part.task.fetches_sums, may && 49 * 16 * 64 >= plan.machine.l1_bytes);
+    EXPECT_TRUE(cpu::multiply_part(part, operands, true, 0, 8 * line));
+  }
+}
+
 TEST(Direct, PacksAColumnMajorB) {
   for (const ElementType type : {ElementType::f32, ElementType::f64}) {
     for (const int threads : {1, 3}) {

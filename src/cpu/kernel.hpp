@@ -155,8 +155,8 @@ struct BlockTask {
   // tall, fetch all of a tile's sums first. Only where `depth` is short, or B's block near tile
   // registers (Blocking).
   bool sums_are_far = false;
-  // Rows of sums are fetched before they are stored, or read; of tile registers
-  // (fetches_rows_of_c).
+  // Rows of sums are fetched before they are stored, or read: of tile registers
+  // (fetches_rows_of_c), and of wide tiles and small_kernel.hpp's that write C from end to end.
   bool fetches_sums = false;
   // Packed panels are read several steps of k at a time, where there is code for it: fewer
   // instructions, the same bits.

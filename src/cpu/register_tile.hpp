@@ -146,6 +146,18 @@ template <class Ops, Reading How, class Row>
   }
 }
 
+// Fetches a block of sums: the lines of each row, but where they begin off a line the last.
+template <class Ops>
+[[gnu::always_inline]] inline void fetch_sums(const typename Ops::Acc* row, std::int64_t stride,
+                                              std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t kLine = kCacheLine / sizeof(typename Ops::Acc);
+#pragma GCC unroll 8
+  for (; rows > 0; --rows, row += stride) {
+#pragma GCC unroll 4
+    for (std::int64_t col = 0; col < cols; col += kLine) Ops::prefetch(row + col);
+  }
+}
+
 // C ← alpha·sum + beta·C; `mask`: the last vector's columns.
 template <class Ops, int Rows, int Vectors>
 [[gnu::always_inline]] inline void store_sums(typename Ops::Vec (&sum)[Rows][Vectors],

@@ -59,11 +59,15 @@ auto load_last(const Element* from, Mask mask) {
   }
 }
 
+// What a register tile fetches: a line of the next panel's rows of B in every step of k, or its own
+// sums before the first.
+enum class Fetching { nothing, next_rows, sums };
+
 // A run of `count` register tiles of Rows by Full vectors and one more of Last's kind, of which
 // `task.last` columns where Masked. A function called for each took as long as one with k = 2: Zen
 // 3, one thread, 2026-11, the time so over the time by runs: f32 1647×997×2 1.6 to 1.9,
 // 2820×922×4 1.3 to 1.5, 2821×64×2 1.24, 500×300×12 1.10, 1071×1210×16 1.13, 128³ 1.02.
-template <class Ops, class Last, bool Masked, int Full, int Rows, bool Fetches>
+template <class Ops, class Last, bool Masked, int Full, int Rows, Fetching What>
 void small_run(const SmallTask<Ops>& task, std::int64_t count) {
   using Widest = std::conditional_t<(Full > 0), Ops, Last>;
   constexpr int kLanes = Ops::kLanes;
@@ -75,11 +79,15 @@ void small_run(const SmallTask<Ops>& task, std::int64_t count) {
   const std::int64_t a_step = task.a_step;
   const std::int64_t b_step = task.b_step;
   const std::int64_t sum_stride = task.sum_stride;
+  constexpr bool kFetchesRows = What == Fetching::next_rows;
   [[maybe_unused]] std::int64_t fetched = 0;
-  if constexpr (Fetches) fetched = task.fetched;
+  if constexpr (kFetchesRows) fetched = task.fetched;
   const auto mask = Last::mask(Masked ? task.last : Last::kLanes);
 
   for (;;) {
+    if constexpr (What == Fetching::sums) {
+      fetch_sums<Ops>(first_sum, sum_stride, Rows, (Full + 1) * kLanes);
+    }
     typename Ops::Vec sum[Rows][Full + 1];
     typename Last::Vec last_sum[Rows];
 #pragma GCC unroll 8
@@ -93,7 +101,7 @@ void small_run(const SmallTask<Ops>& task, std::int64_t count) {
     const auto* b = first_b;
 #pragma GCC unroll 1
     for (std::int64_t k = task.depth; k > 0; --k, a += a_step, b += b_step) {
-      if constexpr (Fetches) __builtin_prefetch(b + fetched, 0, 2);
+      if constexpr (kFetchesRows) __builtin_prefetch(b + fetched, 0, 2);
       typename Ops::BVec columns[Full + 1];
 #pragma GCC unroll 3
       for (int v = 0; v < Full; ++v) columns[v] = Ops::load_b(b + v * kLanes);
@@ -148,18 +156,19 @@ void small_run(const SmallTask<Ops>& task, std::int64_t count) {
     first_a += task.a_next;
     first_b += task.b_next;
     first_sum += task.sum_next;
-    if constexpr (Fetches) fetched += kLanes;
+    if constexpr (kFetchesRows) fetched += kLanes;
   }
 }
 
 // By rows − 1.
-template <class Ops, class Last, bool Masked, int Full, int MostRows, bool Fetches = false>
+template <class Ops, class Last, bool Masked, int Full, int MostRows,
+          Fetching What = Fetching::nothing>
 struct SmallTable {
   using Function = void (*)(const SmallTask<Ops>&, std::int64_t);
 
   template <std::size_t... R>
   static constexpr std::array<Function, MostRows> all(std::index_sequence<R...>) {
-    return {&small_run<Ops, Last, Masked, Full, static_cast<int>(R) + 1, Fetches>...};
+    return {&small_run<Ops, Last, Masked, Full, static_cast<int>(R) + 1, What>...};
   }
   static constexpr auto kFunctions = all(std::make_index_sequence<MostRows>());
 };
@@ -187,9 +196,9 @@ void small_panel(SmallTask<Ops>& task, std::int64_t rows) {
     task.a_next = of_each * task.a_row;
     task.sum_next = of_each * task.sum_stride;
     if constexpr (Fetches) {
-      using Fetching = SmallTable<Ops, Last, Masked, Full, MostRows, true>;
+      using Ahead = SmallTable<Ops, Last, Masked, Full, MostRows, Fetching::next_rows>;
       const std::int64_t now = count < to_fetch ? count : to_fetch;
-      if (now > 0) Fetching::kFunctions[of_each - 1](task, now);
+      if (now > 0) Ahead::kFunctions[of_each - 1](task, now);
       task.a += now * task.a_next;
       task.sum += now * task.sum_next;
       task.fetched += now * Ops::kLanes;
@@ -216,7 +225,8 @@ constexpr int kSmallRows = MR < 8 ? MR : 8;
 template <class Ops, int MR>
 class SmallBlock {
  public:
-  explicit SmallBlock(const BlockTask& block) : rows_(block.rows) {
+  explicit SmallBlock(const BlockTask& block)
+      : rows_(block.rows), fetches_sums_(block.fetches_sums) {
     task_.a = static_cast<const typename Ops::A*>(block.a.data);
     task_.b = static_cast<const typename Ops::B*>(block.b.data);
     task_.a_row = block.a.along_stride;
@@ -278,9 +288,12 @@ class SmallBlock {
         task_.a_next = 0;
         task_.b_next = panel_;
         task_.sum_next = kWidth;
-        SmallTable<Ops, Ops, false, 1, kMostRows>::kFunctions[now - 1](task_, whole_);
+        whole_tiles(now);
         task_.b += whole_ * panel_;
         task_.sum += whole_ * kWidth;
+      }
+      if (fetches_sums_) {
+        fetch_sums<Ops>(task_.sum, task_.sum_stride, now, full_ * kLanes + task_.last);
       }
       end(now);
       task_.a += now * task_.a_row;
@@ -304,6 +317,18 @@ class SmallBlock {
   static constexpr int kWideRows = 6;
   // Panels of a k so short are near.
   static constexpr std::int64_t kNearDepth = 128;
+
+  // All of a row of them.
+  void whole_tiles(std::int64_t rows) {
+    if constexpr (!is_narrow_tile(MR)) {
+      if (fetches_sums_) {
+        SmallTable<Ops, Ops, false, 1, kMostRows, Fetching::sums>::kFunctions[rows - 1](task_,
+                                                                                        whole_);
+        return;
+      }
+    }
+    SmallTable<Ops, Ops, false, 1, kMostRows>::kFunctions[rows - 1](task_, whole_);
+  }
 
   // The last columns of so many rows.
   void end(std::int64_t rows) {
@@ -338,6 +363,7 @@ class SmallBlock {
 
   SmallTask<Ops> task_;
   std::int64_t rows_;
+  bool fetches_sums_;
   std::int64_t panel_;      // from one panel of B's columns to the next
   std::int64_t wide_ = 0;   // panels of four vectors
   std::int64_t whole_ = 0;  // and of two, before the last columns

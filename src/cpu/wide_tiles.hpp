@@ -213,6 +213,7 @@ class WideBlock {
       face_rows(group, row);
       for (std::int64_t col = 0; col < block_.cols; col += cols_) {
         face_columns(col);
+        if (block_.fetches_sums) fetch_sums<Ops>(sum_at(row, col), tile_.sum_stride, rows_, cols_);
         multiply(row, col);
       }
       finish(row, rows_);
@@ -236,8 +237,12 @@ class WideBlock {
     tile_.next_columns = col + cols_ < block_.cols ? cols_ : 0;
   }
 
+  typename Ops::Acc* sum_at(std::int64_t row, std::int64_t col) const {
+    return static_cast<typename Ops::Acc*>(block_.sum) + row * tile_.sum_stride + col;
+  }
+
   void multiply(std::int64_t row, std::int64_t col) {
-    tile_.sum = static_cast<typename Ops::Acc*>(block_.sum) + row * tile_.sum_stride + col;
+    tile_.sum = sum_at(row, col);
     const auto at = static_cast<std::size_t>(rows_ - 1);
     const bool is_whole =
         cols_ == vectors_ * kLanes && vectors_ == wide_vectors<Ops>(static_cast<int>(rows_));
