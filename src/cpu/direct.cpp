@@ -50,7 +50,8 @@ bool walks_rows_of_small(const FacedSizes& sizes, const Plan& plan) {
 // tiles make a row. Emerald Rapids, one thread, 2026-11-29, 72 products of 16 to 2000 rows, 32 to
 // 3000 columns and a C of 48 KB to 9 MB, some of which wide tiles write (cpu/blocking.cpp), the
 // time before over the time so, k of 1, 2, 3 and 4: f32 1.28, 1.30, 1.28, 1.26, f64 1.24, 1.22,
-// 1.21, 1.17; with k of 6 and 8 0.6 to 1.5. Other Intel processors were not measured, nor
+// 1.21, 1.17; with k of 6 and 8 0.6 to 1.5. Widened f16, by panels of columns not fetched over so,
+// k = 2, 128×700 1.57, 256×1500 1.84, 200×100×4 1.27. Other Intel processors were not measured, nor
 // AMD's, which are left alone.
 bool fetches_sums_of_few_steps(const FacedSizes& sizes, const Plan& plan) {
   constexpr double kMostSteps = 4;
@@ -94,11 +95,43 @@ class FormWalk {
 };
 
 const void* packed_operand(const DirectForm::Packing& packing, const void* data, void* panels) {
-  if (packing.pack == nullptr) return data;
   PackSource source = packing.source;
   source.data = data;
-  packing.pack(source, panels);
+  if (packing.widen != nullptr) {
+    packing.widen(source, packing.stride, panels);
+  } else if (packing.pack != nullptr) {
+    packing.pack(source, panels);
+  } else {
+    return data;
+  }
   return panels;
+}
+
+// Floats that lie as `source` does: lines begin at cache lines, and keep apart in the nearest
+// cache, but short ones without gaps stay without.
+struct CopyOfLines {
+  std::int64_t stride = 0;
+  std::size_t bytes = 0;  // with those that widening writes behind it
+};
+
+CopyOfLines copy_of(const PackSource& source) {
+  constexpr std::int64_t kFloats = kCacheLine / size_of(ElementType::f32);
+  constexpr std::int64_t kCollidingLines = 8;
+  const Lines lines = lines_of(source);
+  const bool is_short = lines.length < kFloats && lines.step == 1 && lines.next == lines.length;
+  std::int64_t cache_lines = (lines.length + kFloats - 1) / kFloats;
+  if (cache_lines % kCollidingLines == 0) ++cache_lines;
+  const std::int64_t stride = is_short ? lines.length : cache_lines * kFloats;
+  return {stride, line_up(lines.count * stride * size_of(ElementType::f32)) + kCacheLine};
+}
+
+// `operand` is read from a copy.
+void widen_first(const PackSource& source, const KernelCode& kernel, DirectForm::Packing& packing,
+                 BlockOperand& operand) {
+  const CopyOfLines copy = copy_of(source);
+  packing = {nullptr, source, copy.bytes, kernel.widen_lines, copy.stride};
+  const bool is_along_k = lies_along_k(source);
+  operand = {nullptr, true, is_along_k ? copy.stride : 1, is_along_k ? 1 : copy.stride};
 }
 
 // `task` is the first block of k's.
@@ -208,7 +241,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (operands.a.cols == 0) return std::nullopt;
 
   const Product product = product_of(operands, plan, code);
-  const FacedSizes sizes = faced_sizes(product, product.c.rows, product.c.cols);
+  FacedSizes sizes = faced_sizes(product, product.c.rows, product.c.cols);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
   const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
   const PlacesInMemory places = places_of(product);
@@ -227,12 +260,13 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (begin_at_lines(b_row_bytes) && (collides || !reads_anywhere)) {
     form.line_bits = kCacheLine - 1;
   }
-  const Step step = step_of(plan, product);
+  const Step step = product.widens_whole ? Step{product.block_depth()} : step_of(plan, product);
   if (step.depth < product.block_depth()) return std::nullopt;
   const KernelCode& kernel = *product.code;
   const bool is_wide = step.rows_ahead > 0;
   const bool is_small_kernels =
-      product.a_in_place && kernel.multiply_small != nullptr && !product.is_dots && !is_wide;
+      product.widens_whole ||
+      (product.a_in_place && !product.is_dots && kernel.multiply_small != nullptr && !is_wide);
   form.multiply = is_small_kernels ? kernel.multiply_small : kernel.multiply;
   form.turned = product.turned;
   form.is_large = is_near;
@@ -255,13 +289,16 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
   form.keeps_rows_whole = step.goes_along_rows && !may_cut_written_rows(plan.machine);
   const bool by_strips = walks_strips(plan, product);
+  if (product.widens_whole) sizes.element_bytes = kernel.packed_size_a;
   const bool fetches_few =
       is_small_kernels && product.sums_in_c() && fetches_sums_of_few_steps(sizes, plan);
   const bool by_rows = fetches_few || walks_rows(sizes, l2) || walks_rows_of_small(sizes, plan);
   form.task.sums_are_far = step.goes_along_rows || by_strips || (!product.is_dots && by_rows);
   form.fetches_rows = fetches_few || step.fetches_sums;
   form.task.fetches_sums = form.fetches_rows || (by_strips && fetches_rows_of_c(plan, product));
-  if (product.widens_a() || (product.is_dots && !product.a_in_place)) {
+  if (product.widens_whole) {
+    widen_first(source_a(), kernel, form.a, form.task.a);
+  } else if (product.widens_a() || (product.is_dots && !product.a_in_place)) {
     const int size = product.copied_size_a();
     const std::int64_t stride = copied_stride(product.depth(), size);
     const CopyRows copy = product.widens_a() ? kernel.widen_rows : row_copier(size);
@@ -273,12 +310,14 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
     form.a = {kernel.pack_a, source_a(), line_up(panels * panel_bytes)};
     form.task.a = {nullptr, false, 0, 0, panel_bytes};
   }
-  if (!product.b_in_place) {
+  const PackSource source_b{nullptr, product.b.cols, product.b.rows, product.b.col_stride,
+                            product.b.row_stride};
+  if (product.widens_whole && product.b_in_place && !lies_along_k(source_b)) {
+    widen_first(source_b, kernel, form.b, form.task.b);
+  } else if (product.widens_whole || !product.b_in_place) {
     const std::int64_t panel_bytes = kernel.panel_bytes_b(product.depth());
     const std::int64_t panels = (product.c.cols + kernel.nr - 1) / kernel.nr;
-    form.b = {kernel.pack_b,
-              {nullptr, product.b.cols, product.b.rows, product.b.col_stride, product.b.row_stride},
-              line_up(panels * panel_bytes)};
+    form.b = {kernel.pack_b, source_b, line_up(panels * panel_bytes)};
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
   }
   if (form.passes) {
@@ -299,7 +338,8 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   }
   const std::size_t packed_bytes = form.a.bytes + form.b.bytes;
   const auto most_bytes = static_cast<std::size_t>(short_way_bytes({kernel.mr, kernel.nr}, l2));
-  if (packed_bytes > most_bytes || sum_bytes > most_bytes) return std::nullopt;
+  const std::size_t most_packed = product.widens_whole ? static_cast<std::size_t>(l2) : most_bytes;
+  if (packed_bytes > most_packed || sum_bytes > most_bytes) return std::nullopt;
   form.buffer_bytes = packed_bytes + sum_bytes;
   form.is_one_call = is_one_pass && form.buffer_bytes == 0;
   form.columns = {kernel.nr, product.b.col_stride * size_of(product.b.type),

@@ -1,8 +1,8 @@
-// The short way for small products: operands read where they lie or else packed whole, and the sums
-// collected in C, or where that is of another type or lies across, in a buffer. The kernel is
-// called once for each product of a group, or for each block of k of one that stays near
-// (core/near_rule.hpp), and they are dealt to threads in runs; of a single product columns are, or
-// rows.
+// The short way for small products: operands read where they lie, or else packed whole, or widened
+// whole and read from those copies, and the sums collected in C, or where that is of another type
+// or lies across, in a buffer. The kernel is called once for each product of a group, or for each
+// block of k of one that stays near (core/near_rule.hpp), and they are dealt to threads in runs; of
+// a single product columns are, or rows.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,14 @@ struct DirectForm {
   bool turned = false;    // Cᵀ = Bᵀ·Aᵀ
   bool is_large = false;  // it goes this way because it stays near, not because it is small
   double flops = 0;
-  // An operand that is packed first, how and into how many bytes; `pack` is null in place.
+  // An operand that is packed first, or else widened, how and into how many bytes; both are null in
+  // place.
   struct Packing {
     void (*pack)(const PackSource& source, void* panels) = nullptr;
     PackSource source;  // all but the address
     std::size_t bytes = 0;
+    void (*widen)(const PackSource& source, std::int64_t stride, void* to) = nullptr;
+    std::int64_t stride = 0;  // of the copy
   };
   Packing a;
   Packing b;

@@ -24,6 +24,30 @@ struct PackSource {
   std::int64_t depth_stride = 0;
 };
 
+namespace {
+
+// The same as lines of elements: rows or columns along k, where those are dense or nothing is, or
+// else along m or n.
+struct Lines {
+  std::int64_t count = 0;
+  std::int64_t length = 0;
+  std::int64_t next = 0;  // elements from one line to the next
+  std::int64_t step = 0;  // and within one
+};
+
+inline bool lies_along_k(const PackSource& source) {
+  return source.depth_stride == 1 || source.along_stride != 1;
+}
+
+inline Lines lines_of(const PackSource& source) {
+  if (lies_along_k(source)) {
+    return {source.along, source.depth, source.along_stride, source.depth_stride};
+  }
+  return {source.depth, source.along, source.depth_stride, source.along_stride};
+}
+
+}  // namespace
+
 // An operand as a microkernel reads it: packed panels one after another, or in place.
 struct BlockOperand {
   const void* data = nullptr;
@@ -231,9 +255,12 @@ struct KernelCode {
   // A's rows as packed elements along k, copied_rows.hpp's copied_stride() apart, beside a B in
   // place. Null where there are none, or groups of them are packed.
   void (*widen_rows)(const PackSource& source, void* to) = nullptr;
+  // An operand as packed elements that lie as its own do, in lines (lines_of) so many elements
+  // apart, which multiply_small reads in place. Null but of f16 and bf16 that vectors widen.
+  void (*widen_lines)(const PackSource& source, std::int64_t stride, void* to) = nullptr;
   void (*multiply)(const BlockTask& task) = nullptr;
   // The same for what stays near: A in place, B too or packed, with a `sum`; it leaves `finish` to
-  // the caller. Null where nothing is read in place.
+  // the caller. Null where nothing is read in place, nor widened so.
   void (*multiply_small)(const BlockTask& task) = nullptr;
   // sum += other, over `count` accumulators.
   void (*add)(void* sum, const void* other, std::int64_t count) = nullptr;

@@ -9,6 +9,7 @@
 #include "cpu/pack.hpp"
 #include "cpu/passing.hpp"
 #include "cpu/small_kernel.hpp"
+#include "cpu/widen_lines.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -211,7 +212,10 @@ struct Code {
     code.pack_b = pack_b;
     if constexpr (kWidensA) code.widen_rows = widen_rows;
     code.multiply = multiply;
-    if constexpr (kInPlace) {
+    if constexpr (kWidensA) {
+      code.widen_lines = widen_lines<typename UnitsA::Source, typename Ops::Transpose>;
+    }
+    if constexpr (kInPlace || kWidensA) {
       static_assert(NV == 2, "small products walk packed panels two vectors at a time");
       code.multiply_small = multiply_small<Ops, MR>;
     }

@@ -37,6 +37,9 @@ struct Product {
   bool turned = false;
   bool a_in_place = false;
   bool b_in_place = false;
+  // Small ones: A, and B where its rows are dense, are read from copies that are widened first, as
+  // a whole (direct.cpp). Others widen what they pack.
+  bool widens_whole = false;
   // B in place along k, and A too where it lies so; else A is copied so.
   bool is_dots = false;
   // A single row of C whose columns lie a row's distance apart, as those of more rows do.
@@ -171,6 +174,8 @@ inline Product product_of(const Operands& operands, const Plan& plan, const Kern
                     product.b.row_stride == 1 && product.depth() > 0;
   product.a_in_place =
       product.is_dots ? product.a.col_stride == 1 : turned_tile.a_in_place && kernel.reads_in_place;
+  product.widens_whole =
+      turned_tile.a_in_place && kernel.widen_lines != nullptr && !product.is_dots;
   const bool reads_b =
       kernel.reads_in_place || ((kernel.interleaves || kernel.widens) &&
                                 product.b.cols >= least_columns_in_registers(kernel.mr, kernel.nr));

@@ -40,11 +40,6 @@ constexpr double kAdditionsPerRowCut = 150;
 // Products up to 64³ are one tile and one pass over k.
 constexpr double kSmallProduct = 64.0 * 64.0 * 64.0;
 
-// Elements of 16 bits, which are multiplied as f32.
-bool widens_halves(const KernelEntry& kernel) {
-  return kernel.widens && size_of(kernel.b) == 2;
-}
-
 }  // namespace
 
 // Whether B is interleaved or widened where it lies.

@@ -10,6 +10,11 @@
 
 namespace tessera {
 
+// Elements of 16 bits, which are multiplied as f32.
+inline bool widens_halves(const KernelEntry& kernel) {
+  return kernel.widens && size_of(kernel.b) == 2;
+}
+
 // The largest sides of a problem, as a kernel faces them. Tiles are the kernel's view.
 struct CpuVariants {
   const PlanRequest& request;
@@ -64,6 +69,8 @@ struct CpuVariants {
   TileConfig near(TileConfig tile, int splits) const;
   bool suits_passing_here(const TileConfig& packed, int workers) const;
   bool goes_short_way(const TileConfig& packed, int workers) const;
+  TileConfig in_one_pass(TileConfig tile) const;
+  bool copies_widened(const TileConfig& packed, int workers, int splits) const;
   bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
   bool reads_few_columns_in_place(const TileConfig& packed) const;
   int depth_beside_few_columns(std::int64_t cols, std::int64_t splits) const;

@@ -49,6 +49,32 @@ inline bool may_go_short_way(const FacedProduct& product, const TileConfig& tile
                         may_pass(kernel, product) && product.b_begins_at_lines);
 }
 
+// Whether it does under a tile, all of k at once and without more ado.
+inline bool goes_short_way(const FacedProduct& product, const TileConfig& tile,
+                           const KernelEntry& kernel, const Problem& problem,
+                           const Machine& machine) {
+  const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
+  return is_plain && tile.block_k >= product.shape.k &&
+         may_go_short_way(product, tile, kernel, machine);
+}
+
+// Whether a tile's B in place is multiplied as columns along k; `facing` as the kernel sees it.
+inline bool makes_dots(const FacedProduct& product, const TileConfig& facing) {
+  const bool is_one = product.shape.m == 1 && product.shape.n == 1;
+  return facing.b_in_place && product.b_lies_along_k && (!product.b_rows_are_dense || is_one);
+}
+
+// Whether a tile that leaves A in place has both operands widened first, for the short way
+// (cpu/direct.cpp).
+inline bool widens_first(const TileConfig& tile, const KernelEntry& kernel, const Problem& problem,
+                         const GemmShape& shape, const Machine& machine) {
+  if (!kernel.widens || size_of(kernel.b) == 1) return false;
+  const FacedProduct product = face(problem, shape, tile, machine);
+  const TileConfig facing = product.is_turned ? turned(tile) : tile;
+  return facing.a_in_place && !makes_dots(product, facing) &&
+         goes_short_way(product, tile, kernel, problem, machine);
+}
+
 // How a B in place is read.
 enum class ReadingOfB { as_it_lies, in_passing, near };
 
@@ -59,10 +85,7 @@ inline ReadingOfB reading_of_b(const TileConfig& tile, const KernelEntry* kernel
   const FacedProduct product = face(problem, shape, tile, machine);
   if (!may_pass(*kernel, product)) return ReadingOfB::as_it_lies;
   const GemmShape& sizes = product.shape;
-  const bool is_plain = problem.epilogue == Epilogue{} && problem.alpha != 0;
-  if (is_plain && tile.block_k >= shape.k && may_go_short_way(product, tile, *kernel, machine)) {
-    return ReadingOfB::as_it_lies;
-  }
+  if (goes_short_way(product, tile, *kernel, problem, machine)) return ReadingOfB::as_it_lies;
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
   const auto rows = std::min<std::int64_t>(facing.block_m, sizes.m);
   const auto cols = std::min<std::int64_t>(facing.block_n, sizes.n);

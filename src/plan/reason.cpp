@@ -58,6 +58,10 @@ std::string why_tile(const PlanRequest& request, const TileCandidate& candidate)
                                                 request.runs.front().shape, request.machine)) {
     return "; A is read in place, and B packed in passing, by the first rows that read it";
   }
+  if (!request.runs.empty() && widens_first(candidate.tile, *candidate.kernel, request.problem,
+                                            request.runs.front().shape, request.machine)) {
+    return "; operands are widened first, each element once";
+  }
   if (candidate.tile.a_in_place && candidate.tile.b_in_place) {
     return "; A and B are read in place, for packing would cost more than it saves";
   }

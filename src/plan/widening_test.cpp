@@ -37,7 +37,7 @@ TEST(Widening, Bf16IsWidenedWhereF32IsFasterAndThatPays) {
     ASSERT_NE(narrow, plan.others.end());
     EXPECT_NE(narrow->rejection.find("comes after cpu_avx512_bf16"), std::string::npos);
   }
-  const Plan small = bf16_plan(machine, {16, 16, 16}, options);
+  const Plan small = bf16_plan(machine, {3, 16, 16}, options);
   EXPECT_EQ(small.kernel, kOwnBf16);
   EXPECT_NE(small.reason.find("bf16 is multiplied as it is"), std::string::npos) << small.reason;
   const auto widened = std::ranges::find(small.others, kWidenedBf16, &Candidate::kernel);
@@ -107,6 +107,50 @@ TEST(Widening, SharesOfThePeakReferToTheFasterKind) {
   EXPECT_DOUBLE_EQ(best_rate(ElementType::bf16, machine), machine.peak(ElementType::f32));
   const Machine zen = machine_by_name("zen5");
   EXPECT_DOUBLE_EQ(best_rate(ElementType::bf16, zen), zen.peak(ElementType::bf16));
+}
+
+// Small products are multiplied from widened copies, but as dot products where those suit, and few
+// rows from where a wide B lies.
+TEST(Widening, SmallProductsAreWidenedAsAWhole) {
+  struct Case {
+    GemmShape shape;
+    Major a;
+    Major b;
+    bool copies;
+  };
+  constexpr Major kRow = Major::row;
+  constexpr Major kColumn = Major::column;
+  for (const char* name : {"sapphire-rapids", "zen5", "avx2-laptop"}) {
+    const Machine machine = with_workers(machine_by_name(name), 2);
+    for (const Case& one : {Case{{40, 30, 20}, kRow, kRow, true},
+                            {{40, 30, 20}, kRow, kColumn, true},
+                            {{40, 30, 20}, kColumn, kRow, true},
+                            {{40, 30, 20}, kColumn, kColumn, true},
+                            {{13, 300, 20}, kRow, kRow, true},
+                            {{6, 100, 20}, kRow, kRow, true},
+                            {{6, 100, 21}, kRow, kRow, false},
+                            {{3, 30, 20}, kRow, kRow, false},
+                            {{6, 48, 60}, kColumn, kRow, true},
+                            {{6, 49, 60}, kColumn, kRow, false},
+                            {{6, 100, 1000}, kRow, kColumn, false},
+                            {{1, 1, 500}, kRow, kRow, false},
+                            {{16, 16, 9000}, kRow, kRow, false},
+                            {{400, 400, 400}, kRow, kRow, false}}) {
+      Problem problem = dense_problem(one.shape, gemm_types_for(ElementType::f16));
+      problem.a.major = one.a;
+      problem.b.major = one.b;
+      PlanOptions vectors;
+      vectors.kernel = machine.architecture == "avx2" ? "cpu_avx2_f16" : "cpu_avx512_f16";
+      const Plan plan = make_plan(problem, machine, vectors);
+      const bool says_so = plan.reason.find("operands are widened first") != std::string::npos;
+      EXPECT_EQ(says_so, one.copies) << name << ": " << one.shape.m << "×" << one.shape.n << "×"
+                                     << one.shape.k << ", " << plan.reason;
+      if (!one.copies) continue;
+      EXPECT_TRUE(plan.tile.a_in_place);
+      EXPECT_EQ(plan.tile.b_in_place, one.b == kRow);
+      EXPECT_GE(plan.tile.block_k, one.shape.k);
+    }
+  }
 }
 
 }  // namespace

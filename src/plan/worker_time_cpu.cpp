@@ -37,6 +37,9 @@ constexpr double kPackingBytesFromL2 = 0.7;
 constexpr double kPackingWidenedFromL2 = 0.7;
 constexpr double kWidenedEdge = 2;
 constexpr double kWidenedRows = 2.0;
+// Copies that lie as the operands do are vectors on both sides: some 40 ps for an element (Emerald
+// Rapids, from L2).
+constexpr double kWidenedCopies = 0.3;
 
 // Rows of A that lie along k are not transposed, but copied or read in place (cpu/tile_run.hpp);
 // the narrow register tiles of AVX2, which transpose them, take the same here.
@@ -175,9 +178,8 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.cuts_rows_of_c = block.cols < n && faced.c_rows_are_dense;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
-  const bool is_one = faced.shape.m == 1 && faced.shape.n == 1;
   block.a_lies_along_k = faced.a_lies_along_k;
-  block.is_dots = facing.b_in_place && faced.b_lies_along_k && (!faced.b_rows_are_dense || is_one);
+  block.is_dots = makes_dots(faced, facing);
   block.b_crosses_lines = !block.is_dots && faced.b_rows_are_dense && !faced.b_begins_at_lines;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
   block.b_size = size_of(faced.is_turned ? problem.types.a : problem.types.b);
@@ -369,9 +371,13 @@ double widened(double count, int width) {
 }
 
 double widening(const Block& block, const Machine& machine, const KernelEntry& kernel,
-                double footprint) {
-  const double of_b = block.b_in_place ? 0 : widened(block.cols, kernel.tile.nr);
-  const double elements = kWidenedRows * widened(block.rows, kernel.tile.mr) + of_b;
+                double footprint, bool copies) {
+  const double of_a =
+      copies ? kWidenedCopies * block.rows : kWidenedRows * widened(block.rows, kernel.tile.mr);
+  const double of_b = !block.b_in_place ? widened(block.cols, kernel.tile.nr)
+                      : copies          ? kWidenedCopies * block.cols
+                                        : 0;
+  const double elements = of_a + of_b;
   return elements * block.depth * kernel.packed_size *
          std::lerp(kPackingWidenedFromL2, 1, share_beyond_l2(machine, footprint)) *
          machine.cost.pack_seconds_per_byte;
@@ -413,11 +419,12 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool copies_a =
       kernel != nullptr && (kernel->reads_in_place || (interleaves && !block.b_in_place));
   const bool widens = kernel != nullptr && kernel->packed_size > block.a_size && !block.is_dots;
-  time.packing = widens ? widening(block, machine, *kernel, footprint)
+  const bool copies = widens && widens_first(tile, *kernel, problem, shape, machine);
+  time.packing = widens ? widening(block, machine, *kernel, footprint, copies)
                         : packing(block, machine, footprint, copies_a);
   if (passes) {
     time.packing += reading_in_passing(block, machine, footprint);
-  } else if (block.b_in_place) {
+  } else if (block.b_in_place && !copies) {
     time.packing += is_near ? reading_beyond_l2(block, machine, footprint)
                             : reading_in_place(block, machine, tile, kernel, footprint);
     if (block.b_crosses_lines) {
