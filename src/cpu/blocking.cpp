@@ -404,8 +404,9 @@ bool fetches_written_rows(const Plan& plan, const Product& product) {
 Step step_of(const Plan& plan, const Product& product) {
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
   if (!product.b_in_place || product.is_dots || needs_no_panels(plan, product)) return {depth};
-  if (goes_along_rows(plan, product))
+  if (goes_along_rows(plan, product)) {
     return {depth, 0, 1, true, fetches_written_rows(plan, product)};
+  }
   if (const int rows_ahead = wide_rows_ahead(plan, product); rows_ahead > 0) {
     return {depth, 0, rows_ahead};
   }

@@ -338,6 +338,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   }
   const std::size_t packed_bytes = form.a.bytes + form.b.bytes;
   const auto most_bytes = static_cast<std::size_t>(short_way_bytes({kernel.mr, kernel.nr}, l2));
+  // Plans leave the padding of copies' lines as much room again (plan/cpu_in_place.cpp).
   const std::size_t most_packed = product.widens_whole ? static_cast<std::size_t>(l2) : most_bytes;
   if (packed_bytes > most_packed || sum_bytes > most_bytes) return std::nullopt;
   form.buffer_bytes = packed_bytes + sum_bytes;

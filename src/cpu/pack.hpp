@@ -13,6 +13,7 @@
 
 #include "cpu/convert.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/widen_lines.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -131,7 +132,8 @@ struct Packer {
         group += interleave_rest(from, source, width, panel + group * Width);
       } else if (source.depth_stride == 1) {
         if constexpr (Width == 1) {
-          group = widen_along(from, source.depth, panel);
+          widen_line<Source, Transpose>(from, source.depth, panel);
+          group = source.depth;
         } else if constexpr (kIsTall) {
           group = transpose_tall(from, source, width, panel);
         } else {
@@ -274,15 +276,6 @@ struct Packer {
     Transpose::template rows_to_units_at_edge<Source, kGroup, Width>(
         row, source.depth_stride * static_cast<std::int64_t>(sizeof(Source)), width, rows, to,
         Units::kFlip);
-  }
-
-  // A panel of one row, but for the last few elements of it.
-  static std::int64_t widen_along(const Source* from, std::int64_t depth, Word* to) {
-    static_assert(kWidens && kGroup == 1);
-    constexpr int kUnits = Transpose::template kChunk<Word>;
-    std::int64_t k = 0;
-    for (; k + kUnits <= depth; k += kUnits) Transpose::widen(from + k, to + k);
-    return k;
   }
 
   // Whether the instruction set has code for as many rows at a time as make a vector, and panels

@@ -146,15 +146,14 @@ template <class Ops, Reading How, class Row>
   }
 }
 
-// Fetches a block of sums: the lines of each row, but where they begin off a line the last.
+// Fetches a block of sums, but of rows that begin off a line the last.
 template <class Ops>
 [[gnu::always_inline]] inline void fetch_sums(const typename Ops::Acc* row, std::int64_t stride,
                                               std::int64_t rows, std::int64_t cols) {
-  constexpr std::int64_t kLine = kCacheLine / sizeof(typename Ops::Acc);
 #pragma GCC unroll 8
   for (; rows > 0; --rows, row += stride) {
 #pragma GCC unroll 4
-    for (std::int64_t col = 0; col < cols; col += kLine) Ops::prefetch(row + col);
+    for (std::int64_t col = 0; col < cols; col += Ops::kLanes) Ops::prefetch(row + col);
   }
 }
 
@@ -276,12 +275,7 @@ void micro(const MicroTask<Ops>& task) {
   std::int64_t until = fetches ? groups - kFetchBefore : groups;
   const auto* c_row = sum_begin;
   int fetched = fetches ? 0 : Rows;
-  if (task.fetches_sum) {
-    const auto* row = sum_begin;
-    for (int r = 0; r < Rows; ++r, row += sum_stride) {
-      for (int v = 0; v < Vectors; ++v) Ops::prefetch(row + v * kLanes);
-    }
-  }
+  if (task.fetches_sum) fetch_sums<Ops>(sum_begin, sum_stride, Rows, Vectors * kLanes);
   LineRun far = task.ahead->run;
   // One group of k of packed panels, or of operands in place whose k needs no grouping.
   [[maybe_unused]] const auto add_group = [&]() __attribute__((always_inline)) {

@@ -13,9 +13,12 @@ namespace tessera::cpu {
 namespace {
 
 // `length` elements. A last vector that is not whole is the last elements again; a line of less
-// than a vector ends in zeros, for which there is room (CopyOfLines).
+// than a vector ends in zeros, for which there is room (CopyOfLines, copied_stride).
+// Inlined, for lines are short: Emerald Rapids, 2026-11-29, called f16 20×43×817 takes 1.15 times
+// as long, 24×24×24 1.1.
 template <class Source, class Transpose>
-void widen_line(const Source* from, std::int64_t length, std::uint32_t* to) {
+[[gnu::always_inline]] inline void widen_line(const Source* from, std::int64_t length,
+                                              std::uint32_t* to) {
   constexpr int kUnits = Transpose::template kChunk<std::uint32_t>;
   if (length < kUnits) {
     Transpose::template widen_row<Source, kUnits>(from, static_cast<int>(length), to);

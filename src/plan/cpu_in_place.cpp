@@ -1,5 +1,5 @@
 // How few rows of C, or many, walk a B in place: rules that follow cpu/blocking.cpp, and how
-// workers share it.
+// workers share it; and what is widened first instead.
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
@@ -82,6 +82,46 @@ std::int64_t CpuVariants::most_rows_in_registers() const {
   if (widens_at_once && walks_narrow_wide_tiles()) return kMostRowsOfNarrowWideTiles;
   return come_from_memory(bytes, request.machine.cache_bytes) ? kRowsFromMemory
                                                               : kRowsOfOneWideTile;
+}
+
+// Whether small products of f16 or bf16 are multiplied from copies that are widened as a whole
+// (cpu/direct.cpp), which costs each element a vector's store and load but leaves what f32 has in
+// place, where that costs less than transposing A into panels and widening B again for each of
+// them. Few rows beside a B that is widened in registers only where that B is small, or an A across
+// k is dear to gather beside few columns.
+//
+// Emerald Rapids, one thread, f16 by AVX-512, 2026-11-29, the time before over the time so. In
+// rows, k of 2, 8, 16, 32, 64, 128 and 256: 16×64 1.45, 1.58, 1.37, 1.37, 1.21, 1.06, 1.04, 32×32
+// 1.58, 1.87, 1.32, 1.31, 1.29, 1.21, 0.94, 64×128 1.53, 1.61, 1.24, 0.98, 1.01, 1.00, 1000×12
+// 1.76, 2.18, 1.39, 1.32, 0.97, 1.07; few rows 14×250 1.51, 1.47, 1.21, 1.21, 1.14, 1.03, 1.11,
+// 12×250 1.32, 1.45, 1.01, 1.01, 0.96, 0.81, 0.79, 6×60 1.25, 1.31, 1.13, 1.10, 0.95, 0.70, 0.81,
+// 4×250 1.33, 1.02, 0.95, 0.55, 0.52, 0.50, 0.48, 3×60 1.00, 0.99, 0.90, 0.84, 0.77, 0.44, 0.41. A
+// across 12×16 1.51, 1.46, 1.94, 1.62, 2.27, 2.84, 2.33, 8×60 1.14, 1.30, 1.31, 1.40, 1.42, 1.02,
+// 1.09, 12×250 1.26, 1.26, 1.11, 1.06, 1.06, 0.94, 0.92, 4×60 1.07, 1.16, 1.11, 1.17, 1.23, 0.75,
+// 0.76. B along k, packed, 32×64 1.37, 1.39, 1.21, 1.00, 0.99, 0.99, 0.95; dot products, where they
+// suit, are faster.
+//
+// 144 products that the rule was not fitted to (awkward ones, a short k, few rows, few columns, 30
+// to 300 a side, 1 to 3000) in rows, B along k and A across 1.17, 1.11 and 1.18; by AVX2's kernels
+// on the same machine, 96 of f16 1.14, 1.11, 1.12, of bf16 1.20, 1.12, 1.18, by AVX-512's 64 of
+// bf16 1.17, 1.10, 1.15. AMD's processors were not measured; where 512 bits are multiplied in two
+// halves, rows that are widened beside the arithmetic still are.
+bool CpuVariants::copies_widened(const TileConfig& packed, int workers, int splits) const {
+  constexpr std::int64_t kRowsInRegisters = 12;
+  constexpr std::int64_t kRowsWorthCopies = 4;
+  constexpr double kFewElementsOfB = 2048;
+  constexpr std::int64_t kColumnsForEachRow = 8;
+  if (!widens_halves(kernel) || splits > 1 || !goes_short_way(packed, workers)) return false;
+  const GemmShape& shape = product.shape;
+  const double bytes = bytes_of(shape.m + shape.n, shape.k, kernel.multiplies);
+  if (2 * bytes > static_cast<double>(request.machine.scratchpad_bytes)) return false;
+  const std::int64_t most = most_rows_in_registers();
+  const std::int64_t in_registers = is_in_halves() ? most : std::min(kRowsInRegisters, most);
+  if (!reads_in_registers() || shape.m > in_registers) return true;
+  if (shape.m < kRowsWorthCopies) return false;
+  const double elements = static_cast<double>(shape.k) * static_cast<double>(shape.n);
+  return elements <= kFewElementsOfB ||
+         (!product.a_lies_along_k && shape.n <= kColumnsForEachRow * shape.m);
 }
 
 bool CpuVariants::is_in_halves() const {

@@ -10,11 +10,6 @@
 
 namespace tessera {
 
-// Elements of 16 bits, which are multiplied as f32.
-inline bool widens_halves(const KernelEntry& kernel) {
-  return kernel.widens && size_of(kernel.b) == 2;
-}
-
 // The largest sides of a problem, as a kernel faces them. Tiles are the kernel's view.
 struct CpuVariants {
   const PlanRequest& request;

@@ -64,11 +64,16 @@ inline bool makes_dots(const FacedProduct& product, const TileConfig& facing) {
   return facing.b_in_place && product.b_lies_along_k && (!product.b_rows_are_dense || is_one);
 }
 
+// Elements of 16 bits, which are multiplied as f32.
+inline bool widens_halves(const KernelEntry& kernel) {
+  return kernel.widens && size_of(kernel.b) == 2;
+}
+
 // Whether a tile that leaves A in place has both operands widened first, for the short way
 // (cpu/direct.cpp).
 inline bool widens_first(const TileConfig& tile, const KernelEntry& kernel, const Problem& problem,
                          const GemmShape& shape, const Machine& machine) {
-  if (!kernel.widens || size_of(kernel.b) == 1) return false;
+  if (!widens_halves(kernel)) return false;
   const FacedProduct product = face(problem, shape, tile, machine);
   const TileConfig facing = product.is_turned ? turned(tile) : tile;
   return facing.a_in_place && !makes_dots(product, facing) &&

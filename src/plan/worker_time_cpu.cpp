@@ -419,7 +419,8 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool copies_a =
       kernel != nullptr && (kernel->reads_in_place || (interleaves && !block.b_in_place));
   const bool widens = kernel != nullptr && kernel->packed_size > block.a_size && !block.is_dots;
-  const bool copies = widens && widens_first(tile, *kernel, problem, shape, machine);
+  const bool copies =
+      widens && block.a_in_place && widens_first(tile, *kernel, problem, shape, machine);
   time.packing = widens ? widening(block, machine, *kernel, footprint, copies)
                         : packing(block, machine, footprint, copies_a);
   if (passes) {
