@@ -508,6 +508,7 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
     }
   }
   blocking.steps_together = has_two_units();
+  blocking.multiply_adds_load = has_spare_loads();
   blocking.fetches_near = !has_two_units();
   blocking.begins_at_pairs = !has_two_units();
   blocking.fetched_rows = blocking.rows;

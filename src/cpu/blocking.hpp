@@ -83,18 +83,16 @@ struct Blocking {
   std::int64_t copied_stride = 0;
   // BlockTask's. On Intel's processors, whose cores run two hardware threads: alone on its core a
   // register tile keeps both units busy either way, and beside another it waits for instructions,
-  // or for loads, of which A in the multiply-adds themselves takes twice as many. Emerald Rapids
-  // guest, 12×32 of f32, panels in L2, k = 256, in minutes when multiply-adds alone made 140
-  // GFLOP/s, as beside another hardware thread: one step at a time 112, four 117, four with A in
-  // the multiply-adds 121; in others 178 of 179 each. Granite Rapids, minutes of 239: 208 to 227,
-  // 208 to 215, 196 to 202; with k = 1024 210 to 216, 210 to 216, 198 to 204. Large products there,
-  // the time with A in the multiply-adds over the time so, f32 2048³ 1.04, 4096³ 1.05,
-  // 1536×1792×6016 1.03 to 1.05, f64 1.03, 1.06, 1.05; two steps 1.02 over four (2026-11). AMD's
-  // were not measured.
+  // or for loads. Emerald Rapids guest, 12×32 of f32, panels in L2, k = 256, in minutes when
+  // multiply-adds alone made 140 GFLOP/s, as beside another hardware thread: one step at a time
+  // 112, four 117; in others 178 of 179 each. Granite Rapids, minutes of 239: 208 to 227 and 208 to
+  // 215, with k = 1024 210 to 216 each; two steps 1.02 over four (2026-11). AMD's were not
+  // measured.
   bool steps_together = false;
-  bool fetches_near = false;     // BlockTask's
-  bool begins_at_pairs = false;  // BlockTask's
-  bool streams_sums = false;     // BlockTask's, of a product's only block of k
+  bool fetches_near = false;        // BlockTask's
+  bool begins_at_pairs = false;     // BlockTask's
+  bool multiply_adds_load = false;  // BlockTask's
+  bool streams_sums = false;        // BlockTask's, of a product's only block of k
   // Of a tile's rows, or of its columns, so many are handed over to another thread together
   // (open_tiles.hpp); 0: none are.
   std::int64_t unit = 0;

@@ -84,6 +84,12 @@ bool has_two_units() {
   return is_so;
 }
 
+bool has_spare_loads() {
+  // Of what came with Granite Rapids: prefetching of code. Virtual machines may hide the model.
+  static const bool is_so = !is_amd() && !bit(cpuid(7, 1).edx, 14);
+  return is_so;
+}
+
 const bool kSplitsMaskedStores = is_amd();
 
 int processor_family() {

@@ -322,6 +322,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   }
   if (form.passes) {
     form.multiply = kernel.multiply;
+    form.task.multiply_adds_load = has_spare_loads();
     form.b.bytes = line_up(kernel.panel_bytes_passing(product.depth()));
   }
   std::size_t sum_bytes = 0;

@@ -199,6 +199,9 @@ struct BlockTask {
   // 1.16; up to 32 rows, which are left alone, and n up to 1000, level; so are elements that are
   // interleaved. Emerald Rapids level.
   bool begins_at_pairs : 1 = false;
+  // Where several steps of packed panels go together, or B is packed in passing, multiply-adds load
+  // every other row's element of A themselves (has_spare_loads).
+  bool multiply_adds_load : 1 = false;
   // Sums that are final go past the caches, where there is code for it: they are written once, to a
   // C that no near cache holds.
   bool streams_sums = false;

@@ -63,6 +63,17 @@ TEST_P(Kernels, CollidingRowsArePackedInPassingOffALine) {
         EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
         if (first.empty()) first = product.c.bytes();
         EXPECT_EQ(product.c.bytes(), first);
+        // Packed in passing whether or not multiply-adds load A's elements.
+        for (const bool load : {false, true}) {
+          if (!passes || a_is_across) continue;
+          cpu::DirectForm either = *form;
+          either.task.multiply_adds_load = load;
+          Product again(plan.problem.types, plan.problem.groups.front(), 0.5, Fill::normal, 41,
+                        {.column_major = a_is_across, .padding = 1}, {.padding = 128 - cols});
+          operands.c = again.operands().c;
+          ASSERT_TRUE(cpu::multiply_directly(either, operands));
+          EXPECT_EQ(again.c.bytes(), first);
+        }
       }
     }
   }

@@ -146,7 +146,10 @@ struct Code {
     }
     if constexpr (kTogether) {
       if (task.steps_together) {
-        multiply_tiles<Ops, MR, NV, Reading::packed_together>(task, padded(task.depth));
+        constexpr auto kMultiply = &multiply_tiles<Ops, MR, NV, Reading::packed_together>;
+        constexpr auto kMultiplyLoading = &multiply_tiles<Ops, MR, NV, Reading::packed_loading>;
+        const auto multiply = task.multiply_adds_load ? kMultiplyLoading : kMultiply;
+        multiply(task, padded(task.depth));
         return;
       }
     }

@@ -4,13 +4,17 @@
 // which is still in the nearest cache. A's rows are read where they lie all along.
 //
 // Register tiles are 8 rows by 3 vectors: with four addresses for the rows of A all else finds room
-// in the registers; of an A whose rows lie side by side one is enough. Where it lies in rows, the
-// multiply-adds of those that have an address load A's elements themselves: 31 instructions a step
-// in place of 35, for 24 multiply-adds, and 19 loads, of which there are two a cycle, in place of
-// 11. Emerald Rapids, f32, one thread, 2026-11, the time without over the time so: beside a busy
-// hardware thread 128³ to 1000³ 1.02 to 1.05, with the core to itself 1.00 to 1.01. The others,
-// with an index in the address, lose by it (0.8), and so does an A whose rows lie side by side with
-// the core to itself (f32 192³ to 512³ 0.96 to 0.98; beside a busy thread 1.00 to 1.04).
+// in the registers; of an A whose rows lie side by side one is enough. Where it lies in rows, and
+// the processor has loads to spare (BlockTask::multiply_adds_load), the multiply-adds of those that
+// have an address load A's elements themselves: 31 instructions a step in place of 35, for 24
+// multiply-adds, and 19 loads, of which there are two a cycle, in place of 11. Emerald Rapids, f32,
+// one thread, 2026-11, the time without over the time so: beside a busy hardware thread 128³ to
+// 1000³ 1.02 to 1.05, with the core to itself 1.00 to 1.01. The others, with an index in the
+// address, lose by it (0.8), and so does an A whose rows lie side by side with the core to itself
+// (f32 192³ to 512³ 0.96 to 0.98; beside a busy thread 1.00 to 1.04). Granite Rapids, a core to
+// itself, 2026-11, the time so over the time without: f32 250³ to 1025³ 1.03 to 1.10,
+// 64×4096×4096 1.08, 192×192×16384 1.08 to 1.11, f64 192³ to 1025³ 1.06 to 1.09. AMD's
+// processors were not measured with it.
 //
 // Internal linkage throughout; see pack.hpp.
 #pragma once
@@ -49,6 +53,10 @@ constexpr std::int64_t kMostLines = 6;
 template <bool Across>
 constexpr int kLinesTogether = Across ? 2 : 4;
 
+// Where a strip's elements of A lie, and whether multiply-adds load those of rows that have an
+// address. In the order of multiply_passing's tables.
+enum class Elements { along, loaded_by_multiply_adds, across };
+
 template <class Ops>
 struct PassingTask {
   const typename Ops::A* a;  // in place
@@ -75,18 +83,19 @@ template <class Element>
 }
 
 // Rows are folded over, not looped over: GCC 12 leaves an array of addresses in memory otherwise.
-template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
+template <class Ops, int Vectors, bool Packs, Elements Of, std::size_t... R>
 [[gnu::always_inline]] inline void passing_tile(const PassingTask<Ops>& task,
                                                 std::index_sequence<R...>) {
   using A = typename Ops::A;
   using Vec = typename Ops::Vec;
   constexpr int kRows = sizeof...(R);
   constexpr int kLanes = Ops::kLanes;
+  constexpr bool kAcross = Of == Elements::across;
 
   // Of every other row: the next one's elements are reached from there. Across k the first row's is
   // near all others.
-  const A* a[Across ? 1 : (kRows + 1) / 2];
-  if constexpr (Across) {
+  const A* a[kAcross ? 1 : (kRows + 1) / 2];
+  if constexpr (kAcross) {
     a[0] = task.a;
   } else {
     ((a[R / 2] = task.a + static_cast<std::int64_t>(R / 2 * 2) * task.a_row, keep(a[R / 2])), ...);
@@ -137,13 +146,15 @@ template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
         row_sum[v] = Ops::multiply_add_element(row_sum[v], element, columns[v]);
       }
     };
-    if constexpr (Across) {
+    if constexpr (kAcross) {
       (add_row(sum[R], Ops::template broadcast_now<static_cast<int>(R)>(a[0])), ...);
       a[0] += a_step;
       keep(a[0]);
     } else {
+      constexpr bool kLoad = Of == Elements::loaded_by_multiply_adds;
       ((R % 2 == 1 ? add_row(sum[R], Ops::template broadcast_below<kStep>(a[R / 2], a_row_bytes))
-                   : add_loaded(sum[R], a[R / 2] + kStep)),
+        : kLoad    ? add_loaded(sum[R], a[R / 2] + kStep)
+                   : add_row(sum[R], Ops::template broadcast_now<kStep>(a[R / 2]))),
        ...);
     }
   };
@@ -153,7 +164,7 @@ template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
   };
   // `count` steps done: all go on.
   const auto advance = [&](int count) __attribute__((always_inline)) {
-    if constexpr (!Across) {
+    if constexpr (!kAcross) {
       ((R % 2 == 0 ? (a[R / 2] += count, keep(a[R / 2])) : void()), ...);
     }
     b_panel += count * Vectors * kLanes;
@@ -175,9 +186,9 @@ template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
 #pragma GCC unroll 1
     for (; due >= groups; due -= groups) {
       if (task.fetches_near) {
-        fetch_lines<3, kLinesTogether<Across>>(far, *task.ahead, task.b_panel);
+        fetch_lines<3, kLinesTogether<kAcross>>(far, *task.ahead, task.b_panel);
       } else {
-        fetch_lines<2, kLinesTogether<Across>>(far, *task.ahead, task.b_panel);
+        fetch_lines<2, kLinesTogether<kAcross>>(far, *task.ahead, task.b_panel);
       }
     }
     if (group >= first_fetch && group < first_fetch + kRows) {
@@ -198,19 +209,19 @@ template <class Ops, int Vectors, bool Packs, bool Across, std::size_t... R>
   store_sums<Ops>(sum, task.alpha, task.beta, mask, sum_begin, sum_stride);
 }
 
-template <class Ops, int Rows, int Vectors, bool Packs, bool Across>
+template <class Ops, int Rows, int Vectors, bool Packs, Elements Of>
 void passing_tile(const PassingTask<Ops>& task) {
-  passing_tile<Ops, Vectors, Packs, Across>(task, std::make_index_sequence<Rows>());
+  passing_tile<Ops, Vectors, Packs, Of>(task, std::make_index_sequence<Rows>());
 }
 
 // All sizes of one register tile, by rows − 1 and vectors − 1.
-template <class Ops, bool Packs, bool Across>
+template <class Ops, bool Packs, Elements Of>
 struct PassingTable {
   using Function = void (*)(const PassingTask<Ops>&);
 
   template <int Rows, std::size_t... V>
   static constexpr std::array<Function, kPassingVectors> row(std::index_sequence<V...>) {
-    return {&passing_tile<Ops, Rows, static_cast<int>(V) + 1, Packs, Across>...};
+    return {&passing_tile<Ops, Rows, static_cast<int>(V) + 1, Packs, Of>...};
   }
   template <std::size_t... R>
   static constexpr std::array<std::array<Function, kPassingVectors>, kPassingRows> all(
@@ -252,10 +263,14 @@ void multiply_passing(const BlockTask& task) {
   using Acc = typename Ops::Acc;
   constexpr int kLanes = Ops::kLanes;
   constexpr std::int64_t kWidest = kPassingVectors * kLanes;
-  // By whether the strip packs, after whether A lies across k.
+  // By whether the strip packs, after where A's elements are.
   static constexpr std::array tables = {
-      PassingTable<Ops, false, false>::kFunctions, PassingTable<Ops, true, false>::kFunctions,
-      PassingTable<Ops, false, true>::kFunctions, PassingTable<Ops, true, true>::kFunctions};
+      PassingTable<Ops, false, Elements::along>::kFunctions,
+      PassingTable<Ops, true, Elements::along>::kFunctions,
+      PassingTable<Ops, false, Elements::loaded_by_multiply_adds>::kFunctions,
+      PassingTable<Ops, true, Elements::loaded_by_multiply_adds>::kFunctions,
+      PassingTable<Ops, false, Elements::across>::kFunctions,
+      PassingTable<Ops, true, Elements::across>::kFunctions};
   alignas(64) Acc register_tile[kPassingRows * kWidest];
   const auto* a = static_cast<const A*>(task.a.data);
   const auto* b = static_cast<const B*>(task.b.data);
@@ -278,6 +293,9 @@ void multiply_passing(const BlockTask& task) {
   const std::int64_t least_rows = task.rows / strips;
   const std::int64_t longer_strips = task.rows % strips;
   const bool is_across = task.a.depth_stride != 1;
+  const Elements elements = is_across                 ? Elements::across
+                            : task.multiply_adds_load ? Elements::loaded_by_multiply_adds
+                                                      : Elements::along;
   const int lines_together = is_across ? kLinesTogether<true> : kLinesTogether<false>;
   constexpr auto kSizeA = static_cast<std::int64_t>(sizeof(A));
   // Of a strip of A, what lies in one piece.
@@ -338,8 +356,8 @@ void multiply_passing(const BlockTask& task) {
       next_b.left -= ahead.later.left;
       const std::int64_t fetches = ahead.soon.left > 0 ? fetches_of_both : fetches_of_b;
       tile.fetches = std::min(fetches, groups * kMostLines / lines_together);
-      tables[(is_across ? 2 : 0) + (strip == 0 ? 1 : 0)][static_cast<std::size_t>(rows - 1)]
-            [static_cast<std::size_t>(vectors - 1)](tile);
+      tables[2 * static_cast<std::size_t>(elements) + (strip == 0 ? 1 : 0)]
+            [static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors - 1)](tile);
       if (task.finish != nullptr) {
         finish_block<Acc>(sub_block(*task.finish, row, col), tile.sum, tile.sum_stride, rows, cols);
       }

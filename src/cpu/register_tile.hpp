@@ -16,11 +16,11 @@
 namespace tessera::cpu {
 namespace {
 
-// How operands are read: from packed panels; from those, several steps of k at a time; A's rows
-// along k where they lie, whole groups of k of them, and B packed; or either of them where it lies,
-// and whether B's last vector is masked then, which takes a multiply-add's place: 2 % on Zen 4,
-// 2026-11.
-enum class Reading { packed, packed_together, rows_of_a, strided, strided_edge };
+// How operands are read: from packed panels; from those, several steps of k at a time, and so that
+// multiply-adds load elements of A; A's rows along k where they lie, whole groups of k of them, and
+// B packed; or either of them where it lies, and whether B's last vector is masked then, which
+// takes a multiply-add's place: 2 % on Zen 4, 2026-11.
+enum class Reading { packed, packed_together, packed_loading, rows_of_a, strided, strided_edge };
 
 // Where a register tile finds its operands and leaves its sum.
 template <class Ops>
@@ -73,16 +73,18 @@ template <int MR, int NV>
 constexpr bool kShortSteps = (MR * NV) <= 12;
 constexpr int kStepsTogether = 4;
 
-// Where several steps of two vectors go together, multiply-adds of every other row load A's element
-// themselves: a step takes 32 instructions in place of 38, and 20 loads, of which there are two a
-// cycle, in place of 14 (all rows so, and it would be 26, more than 24 multiply-adds leave time
-// for). A core to itself is as fast either way; one whose second hardware thread is busy starts
-// half as many instructions. Emerald Rapids, one thread, 2026-11, the time without over the time
-// so: this loop alone, 216×192×256 in f32, beside a busy thread 1.08 to 1.13, with the core to
-// itself 1.00; beside one f32 1024³ 1.07, with B along k 1.07, 300×1000×700 so 1.07,
-// 2000×300×500 1.08, f64 1.07, 1.06, 1.02, 1.06; to itself f32 512³ to 1536³ with B along k 1.00
-// to 1.01, f64 1.00 to 1.02. Rows of A where they lie, with an index in each address, lose by it
-// (packing in passing 0.8).
+// Reading::packed_loading: where several steps of two vectors go together, multiply-adds of every
+// other row load A's element themselves (BlockTask::multiply_adds_load): a step takes 32
+// instructions in place of 38, and 20 loads, of which there are two a cycle, in place of 14 (all
+// rows so, and it would be 26, more than 24 multiply-adds leave time for). A core to itself is as
+// fast either way; one whose second hardware thread is busy starts half as many instructions.
+// Emerald Rapids, one thread, 2026-11, the time without over the time so: this loop alone,
+// 216×192×256 in f32, beside a busy thread 1.08 to 1.13, with the core to itself 1.00; beside one
+// f32 1024³ 1.07, with B along k 1.07, 300×1000×700 so 1.07, 2000×300×500 1.08,
+// f64 1.07, 1.06, 1.02, 1.06; to itself f32 512³ to 1536³ with B along k 1.00 to 1.01, f64 1.00
+// to 1.02. Granite Rapids, a core to itself, 2026-11, the time so over the time without, B along k:
+// f32 512³ 1.04 to 1.06, 1024³ 1.05, 1536×1792×6016 1.04 to 1.07, f64 512³ 1.05, 1025³ 1.07. Rows
+// of A where they lie, with an index in each address, lose by it (packing in passing 0.8).
 inline bool loads_itself(int row) {
   return row % 2 == 1;
 }
@@ -200,12 +202,12 @@ void micro(const MicroTask<Ops>& task) {
   constexpr bool kStrided = How == Reading::strided || kEdge;
   // Rows of B in place become groups of k in registers.
   constexpr bool kInterleaves = kStrided && kGroup > 1;
-  constexpr bool kPacked = How == Reading::packed || How == Reading::packed_together;
+  constexpr bool kRowsLoadThemselves = How == Reading::packed_loading;
+  constexpr bool kIsTogether = How == Reading::packed_together || kRowsLoadThemselves;
+  constexpr bool kPacked = How == Reading::packed || kIsTogether;
   constexpr bool kTogether =
-      How == Reading::packed_together ||
-      (How == Reading::packed ? kShortSteps<MR, NV> : kGroup == 1 && Vectors == 1);
+      kIsTogether || (How == Reading::packed ? kShortSteps<MR, NV> : kGroup == 1 && Vectors == 1);
   constexpr int kUnrolled = kTogether ? kStepsTogether : 1;
-  constexpr bool kRowsLoadThemselves = How == Reading::packed_together && Vectors > 1;
 
   // Copies, which the stores to C cannot change.
   const auto* b = task.b;
@@ -393,9 +395,14 @@ template <class Ops, int MR, int NV, Reading How>
 struct MicroTable {
   using Function = void (*)(const MicroTask<Ops>&);
 
+  // With a single vector each element of A is loaded once either way.
+  static constexpr Reading reading(int vectors) {
+    return How == Reading::packed_loading && vectors == 1 ? Reading::packed_together : How;
+  }
   template <int Rows, std::size_t... V>
   static constexpr std::array<Function, NV> row(std::index_sequence<V...>) {
-    return {&micro<Ops, MR, NV, Rows, static_cast<int>(V) + 1, How>...};
+    return {
+        &micro<Ops, MR, NV, Rows, static_cast<int>(V) + 1, reading(static_cast<int>(V) + 1)>...};
   }
   template <std::size_t... R>
   static constexpr std::array<std::array<Function, NV>, MR> all(std::index_sequence<R...>) {

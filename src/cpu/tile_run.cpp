@@ -181,6 +181,7 @@ void TileRunner::walk(const WorkItem& item, const TileExtent& tile, int first_pa
   first.steps_together = blocking_.steps_together;
   first.fetches_near = blocking_.fetches_near;
   first.begins_at_pairs = blocking_.begins_at_pairs;
+  first.multiply_adds_load = blocking_.multiply_adds_load;
   first.streams_sums = whole && blocking_.streams_sums;
   BlockTask next;
   bool finishes = whole;
