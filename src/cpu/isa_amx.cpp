@@ -98,7 +98,8 @@ struct CodeAmx {
     return task.sum != nullptr && chunks_of(task) > 0 && task.alpha == 1 &&
            (task.beta == 0 || task.beta == 1);
   }
-  // Not beside pairs of strips: i8 256³ takes 1.03 to 1.1 times as long.
+  // Not beside pairs of strips: i8 256³ takes 1.03 to 1.1 times as long. Nor where a single narrow
+  // panel needs lines twice.
   static bool fetches(const BlockTask& task, Staying what) {
     return task.fetches_sums && chunks_of(task) >= kLeastChunksToFetch && what != Staying::both;
   }
@@ -148,6 +149,17 @@ struct CodeAmx {
     const std::int64_t chunks = chunks_of(task);
     return kElement == 1 && chunks >= kLeastPairedChunks && chunks <= kMostPairedChunks &&
            task.cols <= kMostPairedColumns && are_whole_lines(task.sum, task.sum_stride * 4);
+  }
+
+  // Whether rows of A in place lie across lines, so that two loads take a part of each, and pass by
+  // once, beside a single panel that is not whole: lines that stay for the second load drive out
+  // nothing that is needed. Granite Rapids, one thread, 2026-11, the time with lines that pass by
+  // over the time so: bf16 712×10×466 1.7, 257×6×380 1.5, 98×11×553 1.3, i8 401×8×981 1.5,
+  // 1205×3×1258 1.5, 2111×2×60 1.8; on lines 700×16×512 1.0, beside several panels 0.94 to 1.08.
+  // Emerald Rapids, nine of 2 to 16 columns bf16 1.1, i8 1.2.
+  static bool needs_lines_twice(const BlockTask& task) {
+    return task.a.in_place && task.cols < kBlock &&
+           !are_whole_lines(task.a.data, task.a.along_stride * kElement);
   }
 
   static Strip strip_of(const BlockOperand& a, std::int64_t row, std::int64_t chunk) {
@@ -393,8 +405,9 @@ struct CodeAmx {
     const int most_cols = some_of(task.cols, kBlock);
     TileRegisters registers(most_rows, most_cols, row_bytes(task.depth));
     const bool a_stays = task.sums_are_far && chunks_of(task) <= kMostNearChunks;
-    const bool both_stay = a_stays && goes_in_pairs(task);
-    const int together = both_stay ? 2 : a_stays ? 1 : kStripsTogether;
+    const bool in_pairs = a_stays && goes_in_pairs(task);
+    const bool both_stay = in_pairs || needs_lines_twice(task);
+    const int together = in_pairs ? 2 : a_stays ? 1 : kStripsTogether;
     const auto panel = [&](Group group, std::int64_t col) {
       group.col = col;
       group.cols = some_of(task.cols - col, kBlock);
@@ -435,7 +448,7 @@ struct CodeAmx {
         while (row < end) {
           const Group group = group_at(row, kBlock);
           std::int64_t col = 0;
-          if (both_stay) {
+          if (in_pairs) {
             col = multiply_direct<Staying::both>(task, group, kept, registers);
           } else if (a_stays) {
             col = multiply_direct<Staying::a>(task, group, kept, registers);
