@@ -164,13 +164,13 @@ inline std::int64_t short_way_bytes(const RegisterTile& tile, std::int64_t scrat
 }
 
 // Several threads take parts of its columns or of its rows (cpu/direct.hpp): multiples of `tile`
-// but for the last part, and as equal as that allows. The size of a part; 0 where parts would be so
-// unequal that the plan's tiles are better dealt.
-inline std::int64_t size_of_part(std::int64_t size, int workers, int tile) {
-  constexpr std::int64_t kPartsOfUneven = 8;
+// but for the last part, and as equal as that allows. The size of a part; 0 where they
+// would have more room than for all of it and one of so many parts of it.
+inline std::int64_t size_of_part(std::int64_t size, int workers, int tile,
+                                 std::int64_t parts_of_uneven = 8) {
   const std::int64_t each = (size + workers - 1) / workers;
   const std::int64_t part = (each + tile - 1) / tile * tile;
-  return kPartsOfUneven * (part * workers - size) <= size ? part : 0;
+  return parts_of_uneven * (part * workers - size) <= size ? part : 0;
 }
 
 // Whether two blocks of B of so many bytes leave room in the second-level cache; where such a block

@@ -6,6 +6,7 @@
 #include "core/alike.hpp"
 #include "core/in_place_rule.hpp"
 #include "core/near_rule.hpp"
+#include "core/orientation_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "cpu/blocking.hpp"
@@ -161,11 +162,20 @@ bool shares_lines(const DirectForm::Side& cut, const DirectForm::Side& along) {
 Share share_of(const DirectForm& form, int workers) {
   constexpr std::int64_t kColumnsForEachRow = 4;
   constexpr std::int64_t kPackedForEachRow = 1;  // by every worker
+  constexpr std::int64_t kPartsOfUnevenStrips = 2;
   const std::int64_t rows = size_of_part(form.task.rows, workers, form.rows.tile);
   if (form.keeps_rows_whole || (rows > 0 && form.fetches_rows)) return {rows, false};
-  const std::int64_t most = form.b.bytes > 0 ? kPackedForEachRow : kColumnsForEachRow;
-  const bool are_many = most * form.task.rows >= form.task.cols;
-  if (rows > 0 && are_many && shares_lines(form.columns, form.rows)) return {rows, false};
+  if (shares_lines(form.columns, form.rows)) {
+    if (form.strip_rows > 0) {
+      const std::int64_t strips =
+          size_of_part(form.task.rows, workers, form.strip_rows, kPartsOfUnevenStrips);
+      const bool are_all_at_work = strips * (workers - 1) < form.task.rows;
+      if (strips > 0 && are_all_at_work) return {strips, false};
+    }
+    const std::int64_t most = form.b.bytes > 0 ? kPackedForEachRow : kColumnsForEachRow;
+    const bool are_many = most * form.task.rows >= form.task.cols;
+    if (rows > 0 && are_many) return {rows, false};
+  }
   const std::int64_t cols = size_of_part(form.task.cols, workers, form.columns.tile);
   return cols > 0 ? Share{cols, true} : Share{rows, false};
 }
@@ -346,6 +356,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.is_one_call = is_one_pass && form.buffer_bytes == 0;
   form.columns = {kernel.nr, product.b.col_stride * size_of(product.b.type),
                   product.c.col_stride * size_of(product.c.type)};
+  if (has_tile_registers({kernel.mr, kernel.nr})) form.strip_rows = kernel.mr / 2;
   form.rows = {rows_of_part(kernel.mr, is_small_kernels && !form.passes, plan.machine),
                product.a.row_stride * size_of(product.a.type),
                product.c.row_stride * size_of(product.c.type)};

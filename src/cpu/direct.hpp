@@ -58,6 +58,7 @@ struct DirectForm {
   };
   Side columns;
   Side rows;
+  int strip_rows = 0;  // half a block's, of tile registers; 0: it goes by others
   // What writes sums that are not collected in C; null: they are. Behind the panels they have room.
   void (*finish)(const Finish& finish, const void* sum, std::int64_t sum_stride, std::int64_t rows,
                  std::int64_t cols) = nullptr;
@@ -100,6 +101,12 @@ inline bool multiply_directly(const DirectForm& form, const Operands& operands) 
 // (290×191×16 2.7), 40 awkward ones 1.02 to 1.05; Emerald Rapids, operands in rows, f32 1.07 and
 // 1.04, bf16 1.05 and 1.01. Many columns for each row are better dealt, and sooner where all would
 // pack them: 24×1000×60 f32 0.93, i8 0.88, B along k f64 150×250×30 0.76, 100×270×40 0.75.
+// Tile registers deal strips of one register's rows then, whatever the columns, as long as every
+// worker has some: two threads, Granite Rapids, 2026-11, random products by columns over the time
+// so, 50 of 30 to 300 a side i8 1.03, bf16 1.02 (i8 193×229×210 1.9, 115×241×147 1.8,
+// 238×249×35 3.5), 30 with a k up to 48 1.11, 1.18 (bf16 197×602×7 2.4, 732×796×16 1.9,
+// 219×635×3 2.8), 30 awkward ones 1.01, 1.00; Emerald Rapids, two threads and four, 40 of 30 to 300
+// a side i8 1.03, 1.09, bf16 1.02, 1.05.
 // Rows, too, where they are fetched from end to end: beyond a cut the processor would fetch lines
 // that another worker writes. Emerald Rapids, two threads, 2026-11-29, the time by columns that are
 // not fetched over the time by columns that are, f32 256×256×2 0.4, 700×256×2 0.24, 700×128×2 0.7.

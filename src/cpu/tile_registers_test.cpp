@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "core/tile_registers_rule.hpp"
 #include "cpu/blocking.hpp"
 #include "cpu/cache_line.hpp"
+#include "cpu/direct.hpp"
+#include "cpu/product.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
@@ -24,6 +27,7 @@ namespace {
 
 using test::Fill;
 using test::Kernels;
+using test::kMostPeers;
 using test::kSchedules;
 using test::Placement;
 using test::plan_for;
@@ -365,6 +369,33 @@ TEST_P(Kernels, TileRegistersReadCollidingRowsBesideFewColumns) {
   EXPECT_TRUE(reads_rows(161, 4096 + 64));
   EXPECT_TRUE(reads_rows(64, 32 << 10));
   EXPECT_FALSE(reads_rows(160, 32 << 10));
+}
+
+// Threads are dealt strips of rows where parts of columns would share a line of each row of C, if
+// there are enough of them.
+TEST_P(Kernels, ThreadsShareNoLinesOfTileRegisters) {
+  if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
+  std::uint64_t seed = 71;
+  const auto share_with = [&](const GemmShape& shape, std::int64_t padding, int workers) {
+    Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {96, 96, 64}, {});
+    plan.tile.block_k = static_cast<int>(shape.k);
+    plan.schedule.workers = workers;
+    Product product(plan.problem.types, shape, 0, Fill::normal, seed++, {}, {},
+                    {.padding = padding});
+    const Operands operands = product.operands();
+    const auto form = cpu::direct_form(plan, cpu::code_of(plan), operands);
+    if (!form) throw std::logic_error("not the short way");
+    EXPECT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), {&operands, 1}, workers));
+    EXPECT_EQ(check_product(product, 1, 0, {}, kMostPeers), "");
+    const cpu::Share share = cpu::share_of(*form, workers);
+    return std::pair(share.size, share.of_columns);
+  };
+  EXPECT_EQ(share_with({142, 128, 35}, 0, 2), std::pair(std::int64_t{64}, true));  // whole lines
+  EXPECT_EQ(share_with({142, 128, 35}, 1, 2), std::pair(std::int64_t{80}, false));
+  EXPECT_EQ(share_with({92, 401, 5}, 0, 2), std::pair(std::int64_t{48}, false));
+  EXPECT_EQ(share_with({31, 229, 60}, 0, 2), std::pair(std::int64_t{16}, false));
+  // Strips of so few rows are too few.
+  EXPECT_EQ(share_with({24, 255, 35}, 0, 4), std::pair(std::int64_t{64}, true));
 }
 
 }  // namespace
