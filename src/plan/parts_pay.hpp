@@ -25,18 +25,19 @@ namespace tessera {
 // and 1.03, A across 1.02 and 1.04. The rule before, a least k for each of three sizes of a side,
 // after a Granite Rapids: 1.03 and 1.07, 1.03 and 1.05, 1.04 and 1.11. A large C does not make a
 // shorter k pay: 2000×2000 with 4, 8, 12 and 16 of it 0.5, 0.6, 0.65 and 0.8 of the vectors' speed.
-// Since vectors multiply small products from widened copies (plan/cpu_in_place.cpp), the least of
-// what is left is 24 and not 16: 132 products of 30 to 300 a side and awkward ones that parts were
-// chosen for, up to 2 million multiply-adds, the same machine and times, without and with the
-// guest: in rows 1.034 and 1.11 (with 16 1.010 and 1.13), B along k 1.025 and 1.07 (1.028
-// and 1.09), A across 1.032 and 1.09 (1.031 and 1.13). Not measured again on a Granite Rapids,
-// where vectors had taken 1.2 to 1.3 times as long with 100×100 and k of 24 and with 16×1000×1000,
-// which they multiply now.
+// Since vectors multiply small products from widened copies (plan/cpu_in_place.cpp), 132 products
+// of 30 to 300 a side and awkward ones that parts are chosen for, up to 2 million multiply-adds,
+// the same machine and times, without and with the guest: in rows 1.010 and 1.13, B along k 1.028
+// and 1.09, A across 1.031 and 1.13; with 24 left of k in place of 16 1.034 and 1.11, 1.025 and
+// 1.07, 1.032 and 1.09. Granite Rapids, a core to itself, 2026-11-30, 258 products of the same
+// kinds and of a short k: with 16 1.030, 1.023, 1.032, on two threads 1.027, 1.023, 1.024, with 24
+// 1.047, 1.040, 1.050, 1.038, 1.035, 1.037; 8 lost beside rows and columns would be best there,
+// 1.016, 1.023, 1.011.
 inline constexpr double kLostBesideRows = 22;
 inline constexpr double kLostBesideRowsAlong = 8;  // of B along k
 inline constexpr double kLostBesideColumns = 8;
 inline constexpr double kLostBesideColumnsAcross = 18;  // of A across k
-inline constexpr double kLeastDepthOfParts = 24;
+inline constexpr double kLeastDepthOfParts = 16;
 inline constexpr double kRowsOfRegister = 16;
 inline constexpr double kDepthOfRegister = 32;
 
