@@ -330,10 +330,25 @@ class SmallBlock {
     SmallTable<Ops, Ops, false, 1, kMostRows>::kFunctions[rows - 1](task_, whole_);
   }
 
+  // Whether the last columns are too few, and k too short, to pay for what surrounds a tall tile.
+  // Granite Rapids, one thread, 2026-11-30, the time by tall tiles over the time by 8 rows, 40
+  // to 760 rows by up to half a vector, k of 3, 8, 16, 24, 48: in rows f32 1.13 to 1.42, 1.19
+  // to 1.33, 1.22 to 1.27, 1.0 to 1.3, 1.0 to 1.2, f64 of 3 and 4 columns 1.2 to 1.4, 1.2 to 1.3,
+  // 1.2, 1.2, 1.15 to 1.2, A across 1.1 to 1.2 up to 24; behind wide panels 0.98 to 1.06. Emerald
+  // Rapids, cores of a host that others use: in rows k of 3 and 8 1.0 to 1.4, with 16 0.87 to 1.06,
+  // A across 0.7 to 1.2. Others of Intel's were not measured.
+  bool had_better_be_short() const {
+    constexpr std::int64_t kFewSteps = 8;
+    constexpr std::int64_t kFewStepsWithoutLoads = 48;
+    if (2 * task_.last > kLanes || task_.depth > kFewStepsWithoutLoads) return false;
+    return (task_.a_row != 1 && task_.depth <= kFewSteps) || !has_spare_loads();
+  }
+
   // The last columns of so many rows.
   void end(std::int64_t rows) {
     if constexpr (kHasTall<Ops, MR>) {
-      if (full_ == 0 && suits_tall<Ops>(rows, task_.a_row, task_.a_step)) return tall(rows);
+      const bool may_be_tall = full_ == 0 && suits_tall<Ops>(rows, task_.a_row, task_.a_step);
+      if (may_be_tall && !had_better_be_short()) return tall(rows);
     }
     const auto panel = [&]<class Last, bool Masked, int Full>() {
       small_panel<Ops, Last, Masked, Full, kMostRows>(task_, rows);
