@@ -164,8 +164,8 @@ inline std::int64_t short_way_bytes(const RegisterTile& tile, std::int64_t scrat
 }
 
 // Several threads take parts of its columns or of its rows (cpu/direct.hpp): multiples of `tile`
-// but for the last part, and as equal as that allows. The size of a part; 0 where they
-// would have more room than for all of it and one of so many parts of it.
+// but for the last part, and as equal as that allows. The size of a part; 0 where parts
+// of it for all workers would be larger than the whole by more than the `parts_of_uneven`th of it.
 inline std::int64_t size_of_part(std::int64_t size, int workers, int tile,
                                  std::int64_t parts_of_uneven = 8) {
   const std::int64_t each = (size + workers - 1) / workers;
