@@ -356,10 +356,10 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.is_one_call = is_one_pass && form.buffer_bytes == 0;
   form.columns = {kernel.nr, product.b.col_stride * size_of(product.b.type),
                   product.c.col_stride * size_of(product.c.type)};
-  if (has_tile_registers({kernel.mr, kernel.nr})) form.strip_rows = kernel.mr / 2;
   form.rows = {rows_of_part(kernel.mr, is_small_kernels && !form.passes, plan.machine),
                product.a.row_stride * size_of(product.a.type),
                product.c.row_stride * size_of(product.c.type)};
+  if (has_tile_registers({kernel.mr, kernel.nr})) form.strip_rows = kernel.mr / 2;
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
   return form;

@@ -255,13 +255,7 @@ TEST(Direct, ThreadsShareNoLinesOfC) {
     planned.problem.groups = {shape};
     Product product(planned.problem.types, shape, 1, Fill::normal, 47, {}, {},
                     {.padding = padding});
-    const Operands operands = product.operands();
-    const auto form = cpu::direct_form(planned, cpu::code_of(planned), operands);
-    if (!form) throw std::logic_error("not the short way");
-    EXPECT_TRUE(cpu::run_directly(planned, cpu::code_of(planned), {&operands, 1}, 2));
-    EXPECT_EQ(check_product(product, 1, 0, {}, kMostPeers), "");
-    const cpu::Share share = cpu::share_of(*form, 2);
-    return std::pair(share.size, share.of_columns);
+    return test::dealt_parts(planned, product, 2);
   };
   EXPECT_EQ(share_with(240, 128, 0), std::pair(std::int64_t{64}, true));  // rows are whole lines
   EXPECT_EQ(share_with(240, 128, 1), std::pair(std::int64_t{120}, false));

@@ -47,11 +47,14 @@ TEST_P(Kernels, CollidingRowsArePackedInPassingOffALine) {
       plan.problem.groups = {{60, cols, depth}};
       plan.tile.block_n = 128;
       // A row of 128 elements, of which all or not quite all are used.
+      const auto make = [&] {
+        return Product(plan.problem.types, plan.problem.groups.front(), 0.5, Fill::normal, 41,
+                       {.column_major = a_is_across, .padding = 1}, {.padding = 128 - cols});
+      };
       std::vector<std::byte> first;
       for (const auto& [offset, l2, passes] :
            {std::tuple(16, 2 << 20, true), {0, 2 << 20, false}, {16, 1 << 20, false}}) {
-        Product product(plan.problem.types, plan.problem.groups.front(), 0.5, Fill::normal, 41,
-                        {.column_major = a_is_across, .padding = 1}, {.padding = 128 - cols});
+        Product product = make();
         Operands operands = product.operands();
         const BehindALine b(operands.b, static_cast<std::size_t>(offset));
         operands.b = b.view();
@@ -63,13 +66,12 @@ TEST_P(Kernels, CollidingRowsArePackedInPassingOffALine) {
         EXPECT_EQ(check_product(product, 1.5, 0.5, {}, kMostPeers), "");
         if (first.empty()) first = product.c.bytes();
         EXPECT_EQ(product.c.bytes(), first);
-        // Packed in passing whether or not multiply-adds load A's elements.
+        if (!passes) continue;
+        // Whether or not multiply-adds load A's elements.
         for (const bool load : {false, true}) {
-          if (!passes || a_is_across) continue;
           cpu::DirectForm either = *form;
           either.task.multiply_adds_load = load;
-          Product again(plan.problem.types, plan.problem.groups.front(), 0.5, Fill::normal, 41,
-                        {.column_major = a_is_across, .padding = 1}, {.padding = 128 - cols});
+          Product again = make();
           operands.c = again.operands().c;
           ASSERT_TRUE(cpu::multiply_directly(either, operands));
           EXPECT_EQ(again.c.bytes(), first);

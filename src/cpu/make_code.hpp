@@ -146,10 +146,11 @@ struct Code {
     }
     if constexpr (kTogether) {
       if (task.steps_together) {
-        constexpr auto kMultiply = &multiply_tiles<Ops, MR, NV, Reading::packed_together>;
-        constexpr auto kMultiplyLoading = &multiply_tiles<Ops, MR, NV, Reading::packed_loading>;
-        const auto multiply = task.multiply_adds_load ? kMultiplyLoading : kMultiply;
-        multiply(task, padded(task.depth));
+        if (task.multiply_adds_load) {
+          multiply_tiles<Ops, MR, NV, Reading::packed_loading>(task, padded(task.depth));
+        } else {
+          multiply_tiles<Ops, MR, NV, Reading::packed_together>(task, padded(task.depth));
+        }
         return;
       }
     }

@@ -203,10 +203,11 @@ void micro(const MicroTask<Ops>& task) {
   // Rows of B in place become groups of k in registers.
   constexpr bool kInterleaves = kStrided && kGroup > 1;
   constexpr bool kRowsLoadThemselves = How == Reading::packed_loading;
-  constexpr bool kIsTogether = How == Reading::packed_together || kRowsLoadThemselves;
-  constexpr bool kPacked = How == Reading::packed || kIsTogether;
+  constexpr bool kPackedTogether = How == Reading::packed_together || kRowsLoadThemselves;
+  constexpr bool kPacked = How == Reading::packed || kPackedTogether;
   constexpr bool kTogether =
-      kIsTogether || (How == Reading::packed ? kShortSteps<MR, NV> : kGroup == 1 && Vectors == 1);
+      kPackedTogether ||
+      (How == Reading::packed ? kShortSteps<MR, NV> : kGroup == 1 && Vectors == 1);
   constexpr int kUnrolled = kTogether ? kStepsTogether : 1;
 
   // Copies, which the stores to C cannot change.

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -16,8 +15,6 @@
 #include "core/tile_registers_rule.hpp"
 #include "cpu/blocking.hpp"
 #include "cpu/cache_line.hpp"
-#include "cpu/direct.hpp"
-#include "cpu/product.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
@@ -25,9 +22,9 @@
 namespace tessera {
 namespace {
 
+using test::dealt_parts;
 using test::Fill;
 using test::Kernels;
-using test::kMostPeers;
 using test::kSchedules;
 using test::Placement;
 using test::plan_for;
@@ -382,13 +379,7 @@ TEST_P(Kernels, ThreadsShareNoLinesOfTileRegisters) {
     plan.schedule.workers = workers;
     Product product(plan.problem.types, shape, 0, Fill::normal, seed++, {}, {},
                     {.padding = padding});
-    const Operands operands = product.operands();
-    const auto form = cpu::direct_form(plan, cpu::code_of(plan), operands);
-    if (!form) throw std::logic_error("not the short way");
-    EXPECT_TRUE(cpu::run_directly(plan, cpu::code_of(plan), {&operands, 1}, workers));
-    EXPECT_EQ(check_product(product, 1, 0, {}, kMostPeers), "");
-    const cpu::Share share = cpu::share_of(*form, workers);
-    return std::pair(share.size, share.of_columns);
+    return dealt_parts(plan, product, workers);
   };
   EXPECT_EQ(share_with({142, 128, 35}, 0, 2), std::pair(std::int64_t{64}, true));  // whole lines
   EXPECT_EQ(share_with({142, 128, 35}, 1, 2), std::pair(std::int64_t{80}, false));

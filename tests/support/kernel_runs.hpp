@@ -8,12 +8,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/catalogue.hpp"
 #include "cpu/cpuid.hpp"
+#include "cpu/direct.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/run.hpp"
 #include "support/check_product.hpp"
@@ -85,6 +89,21 @@ inline std::string run_and_check(Plan& plan, Product& product, int threads) {
   cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
   return check_product(product, plan.problem.alpha, plan.problem.beta, plan.problem.epilogue,
                        kMostPeers);
+}
+
+// Of a product that goes the short way, which is run so and judged: how many of its columns, or
+// else rows, each of so many workers is dealt, and whether it is columns.
+inline std::pair<std::int64_t, bool> dealt_parts(const Plan& plan, Product& product, int workers) {
+  const Operands operands = product.operands(plan.problem.epilogue);
+  const cpu::KernelCode& code = cpu::code_of(plan);
+  const auto form = cpu::direct_form(plan, code, operands);
+  if (!form) throw std::logic_error("not the short way");
+  EXPECT_TRUE(cpu::run_directly(plan, code, {&operands, 1}, workers));
+  EXPECT_EQ(check_product(product, plan.problem.alpha, plan.problem.beta, plan.problem.epilogue,
+                          kMostPeers),
+            "");
+  const cpu::Share share = cpu::share_of(*form, workers);
+  return {share.size, share.of_columns};
 }
 
 // The tests of all kernels. One that this processor cannot run is skipped by name.
