@@ -219,9 +219,16 @@ template <class Ops, bool Packs, Elements Of>
 struct PassingTable {
   using Function = void (*)(const PassingTask<Ops>&);
 
+  // A single vector and few rows are edges: not worth the time that another instantiation takes to
+  // compile.
+  static constexpr Elements elements(int rows, int vectors) {
+    const bool may_load = vectors > 1 && 2 * rows > kPassingRows;
+    return Of == Elements::loaded_by_multiply_adds && !may_load ? Elements::along : Of;
+  }
   template <int Rows, std::size_t... V>
   static constexpr std::array<Function, kPassingVectors> row(std::index_sequence<V...>) {
-    return {&passing_tile<Ops, Rows, static_cast<int>(V) + 1, Packs, Of>...};
+    return {&passing_tile<Ops, Rows, static_cast<int>(V) + 1, Packs,
+                          elements(Rows, static_cast<int>(V) + 1)>...};
   }
   template <std::size_t... R>
   static constexpr std::array<std::array<Function, kPassingVectors>, kPassingRows> all(

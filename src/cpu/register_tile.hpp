@@ -396,14 +396,16 @@ template <class Ops, int MR, int NV, Reading How>
 struct MicroTable {
   using Function = void (*)(const MicroTask<Ops>&);
 
-  // With a single vector each element of A is loaded once either way.
-  static constexpr Reading reading(int vectors) {
-    return How == Reading::packed_loading && vectors == 1 ? Reading::packed_together : How;
+  // With a single vector each element of A is loaded once either way, and few rows are an edge: not
+  // worth the time that another instantiation takes to compile.
+  static constexpr Reading reading(int rows, int vectors) {
+    const bool may_load = vectors > 1 && 2 * rows > MR;
+    return How == Reading::packed_loading && !may_load ? Reading::packed_together : How;
   }
   template <int Rows, std::size_t... V>
   static constexpr std::array<Function, NV> row(std::index_sequence<V...>) {
-    return {
-        &micro<Ops, MR, NV, Rows, static_cast<int>(V) + 1, reading(static_cast<int>(V) + 1)>...};
+    return {&micro<Ops, MR, NV, Rows, static_cast<int>(V) + 1,
+                   reading(Rows, static_cast<int>(V) + 1)>...};
   }
   template <std::size_t... R>
   static constexpr std::array<std::array<Function, NV>, MR> all(std::index_sequence<R...>) {
