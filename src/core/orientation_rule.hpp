@@ -337,25 +337,37 @@ inline bool may_take_tall_tiles(const StoredProduct& product, const RegisterTile
 // 0.94, 1.26 1.11 0.96 0.89 0.90 1.09; 12 from 150 on 1.71 1.42 1.01 0.91 1.34, 1.85 1.52 1.02 1.21
 // 1.52; f64 5 1.75 1.25 1.23 1.13 0.75 0.75 1.27, 2.24 1.64 1.52 1.42 1.09 1.06 1.32; with 20 rows,
 // which packing is too much for, 1.02 0.73 0.66 0.66 0.42 0.41 0.64.
+//
+// Granite Rapids, one thread, 2026-11-30, 20, 32, 64, 200 and 1000 rows, k of 208, 400, 800 and
+// 1504, and of 130, 200, 403, 803 and 1507, whose rows lie across lines: that costs dot products,
+// which read vectors along k, a fifth, and where the columns lie along k, too, a third. Columns
+// that are copied for them count as eight rows more. (Their length tells here, too, as if they
+// began at lines.) B in rows, f32 6 to 14 columns, f64 4 to 7:
+// the time of what is chosen over the faster one's 1.008 and 1.012, B along k 1.005 and 1.009; by
+// the rule that the Emerald Rapids' figures had led to, which knew neither, 1.067, 1.075, 1.015 and
+// 1.021. Those of the Emerald Rapids above it meets as well, whose k of 400 and 800 are lines.
 inline bool suits_tall_tiles(const StoredProduct& product, const RegisterTile& tile) {
-  constexpr double kStepsOfLanes = 18;
+  constexpr double kStepsOfLanes = 2.5;
   constexpr double kRowsForPacking = 30;
-  constexpr double kDotsOverTall = 0.8;  // where nothing else differs
-  constexpr double kFarther = 1.35;
+  constexpr double kRowsForCopying = 8;
+  constexpr double kDotsOverTall = 1.35;  // where nothing else differs
+  constexpr double kRowsOffLines = 1.2;
+  constexpr double kBothOffLines = 1.35;
+  constexpr double kFarther = 1.2;
   constexpr double kFarBytes = 768 << 10;
-  constexpr double kLongBytes = 4 << 10;
+  constexpr std::int64_t kLine = 64;
   // Beside a quarter of a vector dot products are as fast with any k.
   if (!may_take_tall_tiles(product, tile) || 4 * product.cols <= lanes_of(tile)) return false;
   const auto lanes = static_cast<double>(lanes_of(tile));
   const auto rows = static_cast<double>(product.rows);
   const auto depth = static_cast<double>(product.depth);
-  const double row_bytes = depth * product.element_bytes;
+  const std::int64_t row_bytes = product.depth * product.element_bytes;
   double dots = kDotsOverTall * static_cast<double>(product.cols) / lanes;
   dots *= depth + kStepsOfLanes * lanes;
-  if (row_bytes * rows >= kFarBytes) dots *= kFarther;
-  if (row_bytes >= kLongBytes) dots *= kFarther;
-  const double packing = product.cols_lie_along_k ? kRowsForPacking / rows : 0;
-  return dots >= depth * (1 + packing);
+  if (row_bytes % kLine != 0) dots *= product.cols_lie_along_k ? kBothOffLines : kRowsOffLines;
+  if (static_cast<double>(row_bytes) * rows >= kFarBytes) dots *= kFarther;
+  if (product.cols_lie_along_k) return dots >= depth * (1 + kRowsForPacking / rows);
+  return dots * (1 + kRowsForCopying / rows) >= depth;
 }
 
 // Rows beside each column that is copied, where many are.

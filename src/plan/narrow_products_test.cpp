@@ -119,6 +119,13 @@ TEST(NarrowProducts, OfAVectorAreTall) {
         {{200, 6, 50}, f32, Major::row, true},
         {{200, 4, 50}, f32, Major::row, false},
         {{200, 8, 400}, f32, Major::row, false},
+        // Rows that lie across lines cost dot products more, and so do columns that few rows share.
+        {{200, 10, 800}, f32, Major::row, false},
+        {{200, 10, 803}, f32, Major::row, true},
+        {{32, 12, 963}, f32, Major::row, true},
+        {{32, 10, 1504}, f32, Major::row, true},
+        {{200, 12, 800}, f32, Major::column, false},
+        {{200, 12, 803}, f32, Major::column, true},
         {{1000, 5, 250}, f64, Major::row, true},
         {{1000, 2, 250}, f64, Major::row, false},
         {{200, 12, 150}, f32, Major::column, true},
