@@ -99,6 +99,7 @@ struct CpuVariants {
   bool cuts_far_rows_that_collide(const TileConfig& tile, int workers) const;
   bool b_is_far() const;
   bool are_shares(const TileConfig& tile, int workers, int splits) const;
+  bool is_part_of_short_way(const TileConfig& tile, int workers, int splits) const;
   TileConfig b_in_place(const TileConfig& packed, int workers, int splits) const;
 };
 

@@ -51,6 +51,33 @@ TEST(FewRows, WideTilesGoDownAllOfK) {
   EXPECT_LE(depth_of({9, 5008, 3001}), 256);
 }
 
+// Nor are those that are dealt for the short way, up to sixteen rows, packed for want of a page of
+// each row.
+TEST(FewRows, ShortPartsOfASmallBAreReadInPlace) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 2);
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    for (const GemmShape& shape : {GemmShape{13, 656, 155}, {16, 512, 150}, {14, 700, 140}}) {
+      const Plan plan = make_plan(dense_problem(shape, gemm_types_for(type)), machine);
+      EXPECT_EQ(plan.schedule.workers, 2);
+      EXPECT_LT(plan.tile.block_n, shape.n) << shape.m << "×" << shape.n << "×" << shape.k;
+      EXPECT_TRUE(plan.tile.a_in_place && plan.tile.b_in_place)
+          << shape.m << "×" << shape.n << "×" << shape.k;
+    }
+  }
+}
+
+// Not where rows of bytes collide, or k takes several blocks.
+TEST(FewRows, OtherPartsOfASmallBAreAsTheyWere) {
+  const auto tile_of = [](const char* machine, const GemmShape& shape, ElementType type) {
+    return make_plan(dense_problem(shape, gemm_types_for(type)),
+                     with_workers(machine_by_name(machine), 2))
+        .tile;
+  };
+  EXPECT_FALSE(tile_of("zen4", {2, 4096, 64}, ElementType::i8).b_in_place);
+  const TileConfig deep = tile_of("sapphire-rapids", {16, 180, 700}, ElementType::f32);
+  EXPECT_TRUE(deep.block_k >= 700 || !deep.b_in_place || deep.block_n >= 180);
+}
+
 // Two workers that share a B of the caches read the columns that they are dealt where they lie,
 // however few those are.
 TEST(FewRows, SharesOfColumnsAreReadInPlace) {
