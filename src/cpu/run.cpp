@@ -170,7 +170,9 @@ const KernelCode& code_of(const Plan& plan) {
 bool may_use_threads(const Plan& plan) {
   if (plan.schedule.workers == 1) return false;
   double work = 0;
-  for (const GemmShape& shape : plan.problem.groups) work += work_of(shape);
+  for (const GemmShape& shape : plan.problem.groups) {
+    work += work_of(shape, plan.problem.types, plan.machine);
+  }
   return work >= kWorkWorthThreads;
 }
 

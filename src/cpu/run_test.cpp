@@ -150,6 +150,30 @@ TEST(Run, PackedBf16ServesItsKernelForAnyNumberOfRows) {
   }
 }
 
+// The backend starts threads for what a plan has workers for.
+TEST(Run, WorkersHaveThreads) {
+  const GemmTypes types = gemm_types_for(ElementType::f32);
+  for (const char* name : {"sapphire-rapids", "zen5", "zen4", "avx2-laptop"}) {
+    const Machine machine = with_workers(machine_by_name(name), 4);
+    for (const GemmShape& shape :
+         {GemmShape{1, 370, 370}, {1, 400, 400}, {400, 1, 400}, {1, 500, 500}, {64, 64, 64}}) {
+      const Plan plan = make_plan(dense_problem(shape, types), machine);
+      EXPECT_EQ(cpu::may_use_threads(plan), plan.schedule.workers > 1)
+          << name << " " << shape.m << "×" << shape.n << "×" << shape.k;
+    }
+  }
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 4);
+  for (const auto& [shape, is_shared] : {std::pair{GemmShape{1, 400, 400}, true},
+                                         {{400, 1, 400}, true},
+                                         {{1, 390, 400}, false},
+                                         {{64, 64, 64}, false},
+                                         {{300, 300, 3}, true}}) {
+    const Plan plan = make_plan(dense_problem(shape, types), machine);
+    EXPECT_EQ(plan.schedule.workers > 1, is_shared) << shape.m << "×" << shape.n << "×" << shape.k;
+    EXPECT_EQ(cpu::may_use_threads(plan), is_shared) << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+}
+
 TEST(Run, Bf16RepeatsItsBitsUnderOnePlan) {
   const GemmTypes types{ElementType::bf16, ElementType::bf16, ElementType::f32};
   for (const GemmShape& shape : {GemmShape{1, 300, 500}, {70, 90, 300}, {200, 200, 200}}) {

@@ -323,6 +323,15 @@ TEST(Planner, FewRowsDealColumnsThatStayWithTheirWorkers) {
 
 // Reading B is work, where no L2 holds it; a single row of C leaves little other.
 TEST(Planner, ReadingALargeOperandIsWorthWakingFor) {
+// Experts without tokens have no work.
+TEST(Planner, EmptyProductsAreNoWork) {
+  Problem problem = dense_problem({1, 128, 128}, gemm_types_for(ElementType::f32));
+  problem.groups.resize(2, {1, 128, 128});
+  problem.groups.resize(500, {0, 128, 128});
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 2);
+  EXPECT_EQ(make_plan(problem, machine).schedule.workers, 1);
+}
+
   const Machine machine = machine_by_name("sapphire-rapids");
   const auto workers = [&](ElementType type, const GemmShape& shape) {
     return make_plan(dense_problem(shape, gemm_types_for(type)), machine).schedule.workers;
@@ -333,6 +342,16 @@ TEST(Planner, ReadingALargeOperandIsWorthWakingFor) {
   EXPECT_EQ(workers(ElementType::f32, {1, 300, 300}), 1);
 }
 
+  // Of what L2 holds, from 625 KB on.
+  for (const auto& [shape, is_worth_it] : {std::pair{GemmShape{1, 400, 400}, true},
+                                           {{400, 1, 400}, true},
+                                           {{1, 400, 390}, false},
+                                           {{390, 1, 400}, false}}) {
+    for (const auto& [type, columns] : {std::pair{ElementType::f32, 1}, {ElementType::f64, 2}}) {
+      const GemmShape sizes{shape.m, shape.n, shape.k / columns};
+      EXPECT_EQ(workers(type, sizes) > 1, is_worth_it) << sizes.m << "×" << sizes.k;
+    }
+  }
 TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
   const Machine machine = machine_by_name("zen5");
   Problem problem = dense_problem({8, 3000, 2000});

@@ -63,6 +63,7 @@ struct Enumeration {
 // with 4 2.3.
 double work_of_reading(const GemmShape& shape, const PlanRequest& request) {
   const GemmTypes& types = request.problem.types;
+  if (shape.m == 0 || shape.n == 0) return 0;
   const double a = bytes_of(shape.m, shape.k, types.a);
   const double b = bytes_of(shape.k, shape.n, types.b);
   const double larger = std::max(a / size_of(types.a), b / size_of(types.b));
@@ -75,14 +76,17 @@ double work_of_reading(const GemmShape& shape, const PlanRequest& request) {
 std::vector<int> worker_counts(const PlanRequest& request) {
   if (request.options.workers) return {*request.options.workers};
   double work = 0;
+  double least = 0;  // for which the backend starts threads
   for (const ShapeRun& run : request.runs) {
-    work += static_cast<double>(run.count) *
-            std::max(work_of(run.shape), work_of_reading(run.shape, request));
+    const auto count = static_cast<double>(run.count);
+    const double each = work_of(run.shape, request.problem.types, request.machine);
+    least += count * each;
+    work += count * std::max(each, work_of_reading(run.shape, request));
   }
   const int most = request.machine.workers;
+  if (least < kWorkWorthThreads) return {1};
   if (most > 1 && work >= kMuchWork * most) return {most};
   std::vector<int> counts = {1};
-  if (work < kWorkWorthThreads) return counts;
   for (int count = 2; count < most && count * kLeastWork <= work; count *= 2) {
     counts.push_back(count);
   }
