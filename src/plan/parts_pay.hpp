@@ -53,6 +53,19 @@ inline constexpr double kLeastSideOfFarB = 256;
 inline constexpr double kRowsBesideFarColumns = 24;
 inline constexpr double kScratchpadsOfFarColumns = 8;
 
+// Several workers that share a product have so little each, by whole tile registers, that vectors'
+// finer parts win. The 16 cores that host an H200 (Emerald Rapids), 2026-11-30, the same 258
+// products and 60 wide, tall and large ones: the time of what is chosen over the faster one's on 16
+// threads in rows 1.007 and 1.043, without this 1.080 and 1.090, B along k 1.028 and 1.048 (1.058,
+// 1.040), A across 1.006 and 1.034 (1.081, 1.087); the 258 on four threads 1.013, 1.030 and 1.010
+// (1.046, 1.048, 1.058). Twice or half as much for each worker is within 0.015. More threads were
+// not measured; two of a Granite Rapids gain by parts from 0.3 million on. Up to 64³ one worker has
+// all of it.
+inline constexpr int kManyWorkers = 3;
+inline constexpr int kMostWorkersMeasured = 16;
+inline constexpr double kLeastWorkOfEach = 4e6;  // multiply-adds
+inline constexpr double kLeastWorkShared = 64.0 * 64.0 * 64.0;
+
 // A product whose C lies in rows, or the transpose of one whose C does not; of a group the mean of
 // M, and the largest N and K.
 struct SplitProduct {
@@ -62,6 +75,7 @@ struct SplitProduct {
   bool a_lies_along_k = true;
   bool b_lies_along_k = false;
   bool is_alone = true;  // or all products are of one shape
+  int workers = 1;       // that share it; products of a group are dealt whole
 };
 
 inline bool parts_pay(const SplitProduct& product, const Machine& machine) {
@@ -81,6 +95,11 @@ inline bool parts_pay(const SplitProduct& product, const Machine& machine) {
   } else if (rows >= kLeastRowsBesideFarRows && rows <= kRowsOfRegister &&
              is_far(kScratchpadsOfFarRows)) {
     return true;
+  }
+  const double work = rows * columns * k;
+  const bool is_shared = product.workers >= kManyWorkers && work > kLeastWorkShared;
+  if (is_shared && work < kLeastWorkOfEach * std::min(product.workers, kMostWorkersMeasured)) {
+    return false;
   }
   const auto filled = [](double size, double step) { return std::ceil(size / step) * step; };
   const double filled_rows = filled(rows, kRowsOfRegister);

@@ -84,6 +84,31 @@ TEST(PartsPay, TileRegistersGetWhatPaysForSplittingF16) {
   EXPECT_EQ(kernel_of(experts), kWidened);
 }
 
+TEST(PartsPay, SeveralWorkersAskForMoreWork) {
+  const Machine machine = machine_by_name("sapphire-rapids");
+  const auto kernel_of = [&](const GemmShape& shape, std::size_t products, int workers,
+                             const PlanOptions& options = {}) {
+    Problem problem = dense_problem(shape, gemm_types_for(ElementType::f16));
+    problem.groups.resize(products, shape);
+    return make_plan(problem, with_workers(machine, workers), options).kernel;
+  };
+  constexpr const char* kParts = "cpu_amx_f16";
+  constexpr const char* kWidened = "cpu_avx512_f16";
+  EXPECT_EQ(kernel_of({1000, 1000, 64}, 1, 16), kParts);
+  EXPECT_EQ(kernel_of({1000, 999, 64}, 1, 16), kWidened);
+  EXPECT_EQ(kernel_of({1000, 999, 64}, 1, 15), kParts);
+  EXPECT_EQ(kernel_of({1000, 1000, 64}, 1, 56), kParts);
+  EXPECT_EQ(kernel_of({100, 100, 64}, 1, 2), kParts);
+  EXPECT_EQ(kernel_of({100, 100, 64}, 1, 3), kWidened);
+  // What one worker has, or has to itself.
+  EXPECT_EQ(kernel_of({64, 64, 64}, 1, 16), kParts);
+  EXPECT_EQ(kernel_of({100, 100, 64}, 40, 16), kParts);
+  PlanOptions by_one;
+  by_one.workers = 1;
+  EXPECT_EQ(kernel_of({300, 300, 300}, 1, 16, by_one), kParts);
+  EXPECT_EQ(kernel_of({300, 300, 300}, 1, 16), kWidened);
+}
+
 TEST(PartsPay, NotForAnEmptyProductOrAnUnknownCache) {
   Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
   EXPECT_FALSE(parts_pay({.rows = 0, .columns = 4096, .k = 4096}, machine));

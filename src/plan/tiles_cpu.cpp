@@ -364,6 +364,9 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   return {};
 }
 
+  if (product.is_alone && request.runs.front().count == 1) {
+    product.workers = request.options.workers.value_or(request.machine.workers);
+  }
 // Why a kernel need not be weighed against one of a wider instruction set, which can compute the
 // same: only faster arithmetic makes up for reading operands less well.
 std::optional<std::string> why_no_rival(const KernelEntry& kernel, const KernelEntry& widest,
