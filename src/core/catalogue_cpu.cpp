@@ -68,7 +68,8 @@ constexpr std::array kKernels = {
     row("cpu_avx512_f64", "avx512", f64, f64, 12, 16, "f64 of any shape"),
     row("cpu_avx512_f16", "avx512", f16, f16, 12, 32, "f16, widened to f32"),
     row("cpu_avx512_bf16", "avx512", bf16, bf16, 12, 32,
-        "bf16 without bf16 instructions, or where subnormals must be kept"),
+        "bf16, widened to f32: without bf16 instructions or beside tile registers, and where "
+        "subnormals must be kept"),
     row("cpu_avx512_u8", "avx512", u8, i8, 12, 32, "u8·i8 without VNNI, in pairs of 16 bits"),
     row("cpu_avx512_i8", "avx512", i8, i8, 12, 32, "i8·i8 without VNNI, in pairs of 16 bits"),
     row("cpu_avx2_f32", "avx2", f32, f32, 6, 16, "f32 of any shape"),

@@ -44,19 +44,21 @@ TEST(Planner, TileRegistersGetWhatFillsThem) {
   invariant.batch_invariant = true;
   PlanOptions named;
   named.kernel = "cpu_amx_bf16";
-  for (const GemmShape& small : {GemmShape{1, 4096, 4096},
-                                 {4, 4096, 4096},
-                                 {4096, 2, 4096},
-                                 {12, 12, 500},
-                                 {16, 1000, 9},
-                                 {16, 16, 23},
-                                 {60, 6, 20},
-                                 {1000, 2, 300},
-                                 {1000, 16, 7},
-                                 {1000, 1000, 2},
-                                 {100, 100, 3},
-                                 {60, 60, 7}}) {
-    EXPECT_EQ(kernel_of(small, {}), "cpu_avx512bf16_bf16");
+  constexpr std::string_view kWidened = "cpu_avx512_bf16";
+  constexpr std::string_view kDots = "cpu_avx512bf16_bf16";
+  for (const auto& [small, kernel] : {std::pair{GemmShape{1, 4096, 4096}, kWidened},
+                                      {{4, 4096, 4096}, kWidened},
+                                      {{4096, 2, 4096}, kDots},
+                                      {{12, 12, 500}, kWidened},
+                                      {{16, 1000, 9}, kWidened},
+                                      {{16, 16, 23}, kWidened},
+                                      {{60, 6, 20}, kWidened},
+                                      {{1000, 2, 300}, kDots},
+                                      {{1000, 16, 7}, kWidened},
+                                      {{1000, 1000, 2}, kWidened},
+                                      {{100, 100, 3}, kWidened},
+                                      {{60, 60, 7}, kWidened}}) {
+    EXPECT_EQ(kernel_of(small, {}), kernel) << small.m << "×" << small.n << "×" << small.k;
     EXPECT_EQ(kernel_of(small, invariant), "cpu_amx_bf16");
     EXPECT_EQ(kernel_of(small, named), "cpu_amx_bf16");
   }
@@ -321,8 +323,6 @@ TEST(Planner, FewRowsDealColumnsThatStayWithTheirWorkers) {
   EXPECT_FALSE(deals(ElementType::f32, {4, 1000, 1000}, 2));
 }
 
-// Reading B is work, where no L2 holds it; a single row of C leaves little other.
-TEST(Planner, ReadingALargeOperandIsWorthWakingFor) {
 // Experts without tokens have no work.
 TEST(Planner, EmptyProductsAreNoWork) {
   Problem problem = dense_problem({1, 128, 128}, gemm_types_for(ElementType::f32));
@@ -332,6 +332,8 @@ TEST(Planner, EmptyProductsAreNoWork) {
   EXPECT_EQ(make_plan(problem, machine).schedule.workers, 1);
 }
 
+// Reading B is work, where no L2 holds it; a single row of C leaves little other.
+TEST(Planner, ReadingALargeOperandIsWorthWakingFor) {
   const Machine machine = machine_by_name("sapphire-rapids");
   const auto workers = [&](ElementType type, const GemmShape& shape) {
     return make_plan(dense_problem(shape, gemm_types_for(type)), machine).schedule.workers;
@@ -340,8 +342,6 @@ TEST(Planner, EmptyProductsAreNoWork) {
   EXPECT_GE(workers(ElementType::f64, {1, 700, 700}), 8);
   EXPECT_GE(workers(ElementType::f32, {1000, 1, 1000}), 16);
   EXPECT_EQ(workers(ElementType::f32, {1, 300, 300}), 1);
-}
-
   // Of what L2 holds, from 625 KB on.
   for (const auto& [shape, is_worth_it] : {std::pair{GemmShape{1, 400, 400}, true},
                                            {{400, 1, 400}, true},
@@ -352,6 +352,8 @@ TEST(Planner, EmptyProductsAreNoWork) {
       EXPECT_EQ(workers(type, sizes) > 1, is_worth_it) << sizes.m << "×" << sizes.k;
     }
   }
+}
+
 TEST(Planner, AColumnMajorProductIsPlannedFromTheOtherSide) {
   const Machine machine = machine_by_name("zen5");
   Problem problem = dense_problem({8, 3000, 2000});

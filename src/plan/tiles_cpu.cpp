@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -62,8 +63,8 @@ struct Enumeration {
 // 1×1000×1000 5.0, 1×600×600 2.2, 2×1000×1000 2.4; with 2 and 4 threads level, but f64 1×600×600
 // with 4 2.3.
 double work_of_reading(const GemmShape& shape, const PlanRequest& request) {
-  const GemmTypes& types = request.problem.types;
   if (shape.m == 0 || shape.n == 0) return 0;
+  const GemmTypes& types = request.problem.types;
   const double a = bytes_of(shape.m, shape.k, types.a);
   const double b = bytes_of(shape.k, shape.n, types.b);
   const double larger = std::max(a / size_of(types.a), b / size_of(types.b));
@@ -75,16 +76,16 @@ double work_of_reading(const GemmShape& shape, const PlanRequest& request) {
 // than there is work for.
 std::vector<int> worker_counts(const PlanRequest& request) {
   if (request.options.workers) return {*request.options.workers};
-  double work = 0;
   double least = 0;  // for which the backend starts threads
+  double work = 0;
   for (const ShapeRun& run : request.runs) {
     const auto count = static_cast<double>(run.count);
     const double each = work_of(run.shape, request.problem.types, request.machine);
     least += count * each;
     work += count * std::max(each, work_of_reading(run.shape, request));
   }
-  const int most = request.machine.workers;
   if (least < kWorkWorthThreads) return {1};
+  const int most = request.machine.workers;
   if (most > 1 && work >= kMuchWork * most) return {most};
   std::vector<int> counts = {1};
   for (int count = 2; count < most && count * kLeastWork <= work; count *= 2) {
@@ -247,7 +248,9 @@ void add_callers(const TileConfig& wanted, Enumeration& tiles, int workers) {
 // 40×8 0.56, 0.60, 0.84, 0.98, 1.02, 1.33; 16×40 1.18, 1.28, 1.43, 1.9, 1.9, 2.4; i8 with 24, 32,
 // 40, 48 and 63 18×18 0.52, 0.70, 0.67, 0.67, 0.76; 24×24 0.62, 0.75, 0.75, 0.74, 0.85; 30×30 0.74,
 // 0.87, 0.83, 0.88, 1.01; 36×36 0.86, 0.93, 1.05, 1.09, 1.25. With a column-major A i8 100×100×8
-// 0.86, 64×64×12 0.70, 500×12×16 0.70, 16×60×32 0.79, which asks for more of k.
+// 0.86, 64×64×12 0.70, 500×12×16 0.70, 16×60×32 0.79, which asks for more of k. Vectors of bf16 are
+// faster since they widen rows of B (below), which only the least number of rows takes into
+// account.
 constexpr std::int64_t kNarrowSide = 20;
 constexpr std::int64_t kBroadSide = 64;
 
@@ -300,6 +303,41 @@ const LeastOfTileRegisters& least_of(const KernelEntry& kernel, bool a_lies_alon
   return a_lies_along_k ? kLeastOfBytes : kLeastOfBytesAcross;
 }
 
+// Whether vectors beside tile registers widen bf16 to f32: processors that have those start one
+// instruction of bf16's own in two cycles, worth two multiply-adds a lane, and four of f32's FMA.
+// Not for dot products, whose operands come by vectors both, and have two loads for each anyway,
+// nor for few columns beside an A across k, where widening is the most of the work. Granite Rapids,
+// one thread, 2026-11-30, the time by bf16's own over the time widened, a hundred products (few
+// rows, few columns, awkward ones, a short k, 30 to 300 a side): in rows 1.35 (1×1000×1000 2.4,
+// 4×1000×1000 1.8, 3×494×1092 2.0, 4×42×2292 1.6, 88×18×3 1.7), A across 1.22; dot products, which
+// most with B along k are, 0.97 (1×1000×1000 0.72), few columns beside an A across 0.7 to 1.1.
+bool widens_beside_tile_registers(const FacedProduct& faced) {
+  constexpr std::int64_t kFewColumns = 48;
+  constexpr std::int64_t kLeastDepth = 40;
+  const bool is_for_few =
+      !faced.a_lies_along_k && faced.shape.n <= kFewColumns && faced.shape.k >= kLeastDepth;
+  return !faced.b_lies_along_k && !is_for_few;
+}
+
+// Rows of bf16 from which on tile registers make up for packing a B that leaves the nearest cache.
+// The same machine, 2026-11-30, the time by tile registers over the time widened, n of 42 to 2048
+// and k of 64 to 2292, 5, 6, 7 and 8 rows along k 1.4, 1.25, 1.1 and 1.0, across 1.3, 1.1, 1.0
+// and 0.9, of a B of 10 to 25 KB with 5 to 7 0.5 to 0.9. With 5 to 8 columns in place of the rows
+// 0.4 and 0.8.
+std::int64_t least_side(const KernelEntry& kernel, const FacedProduct& faced,
+                        const Machine& machine) {
+  constexpr std::int64_t kRowsWidened = 8;
+  constexpr std::int64_t kRowsWidenedAcross = 7;
+  const GemmShape& shape = faced.shape;
+  const bool leaves_l1 = machine.l1_bytes > 0 && bytes_of(shape.k, shape.n, kernel.b) >
+                                                     static_cast<double>(machine.l1_bytes);
+  const bool are_few_rows = shape.m < shape.n && leaves_l1;
+  if (size_of(kernel.a) != 2 || !are_few_rows || !widens_beside_tile_registers(faced)) {
+    return least_of(kernel, faced.a_lies_along_k).side;
+  }
+  return faced.a_lies_along_k ? kRowsWidened : kRowsWidenedAcross;
+}
+
 // Whether many rows that lie along k are multiplied by few columns, where they lie. Dot products of
 // a longer k are as fast with fewer of those.
 bool has_many_rows_in_place(const KernelEntry& kernel, const FacedProduct& faced) {
@@ -326,6 +364,9 @@ std::optional<std::string> why_parts_do_not_pay(const PlanRequest& request) {
                           .a_lies_along_k = a_lies_along_k(problem, sides),
                           .b_lies_along_k = b_lies_along_k(problem, sides),
                           .is_alone = request.runs.size() == 1};
+  if (product.is_alone && request.runs.front().count == 1) {
+    product.workers = request.options.workers.value_or(request.machine.workers);
+  }
   if (problem.c.major == Major::column) {
     std::swap(product.rows, product.columns);
     std::swap(product.a_lies_along_k, product.b_lies_along_k);
@@ -344,8 +385,9 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
   const std::int64_t smaller = std::min(sides.m, sides.n);
   const bool has_many_rows = has_many_rows_in_place(kernel, faced);
-  if (smaller < least.side && !has_many_rows) {
-    return "packs B, which pays for " + std::to_string(least.side) + " rows or more";
+  const std::int64_t side = least_side(kernel, faced, request.machine);
+  if (smaller < side && !has_many_rows) {
+    return "packs B, which pays for " + std::to_string(side) + " rows or more";
   }
   const double sums = bytes_of(sides.m, sides.n, accumulator_of(request.problem.types));
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
@@ -364,9 +406,25 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   return {};
 }
 
-  if (product.is_alone && request.runs.front().count == 1) {
-    product.workers = request.options.workers.value_or(request.machine.workers);
+// Why bf16 that tile registers do not multiply is widened, though there are products of its own. Of
+// a machine whose tile registers are hidden predictions say (widening_test.cpp).
+std::optional<std::string> why_widened_rather(const KernelEntry& kernel,
+                                              const PlanRequest& request) {
+  // Of more, blocks of what is widened are too many to count.
+  constexpr std::int64_t kMostDepth = std::numeric_limits<std::int32_t>::max();
+  const bool is_slow =
+      kernel.architecture == "avx512_bf16" && request.machine.architecture == "amx";
+  const bool is_named = request.options.kernel == kernel.name;
+  if (!is_slow || is_named || request.options.batch_invariant) return {};
+  const GemmShape sides = largest_sides(request);
+  const bool may_widen = request.machine.peak(ElementType::f32) > 0 && sides.k <= kMostDepth;
+  if (!may_widen ||
+      !widens_beside_tile_registers(face(request.problem, sides, kernel.tile, request.machine))) {
+    return {};
   }
+  return "multiplies half as fast as f32 does here, to which B's rows are widened";
+}
+
 // Why a kernel need not be weighed against one of a wider instruction set, which can compute the
 // same: only faster arithmetic makes up for reading operands less well.
 std::optional<std::string> why_no_rival(const KernelEntry& kernel, const KernelEntry& widest,
@@ -384,6 +442,7 @@ std::vector<const KernelEntry*> choose_kernels(const PlanRequest& request, TileC
     if (request.options.kernel && *request.options.kernel != kernel.name) continue;
     auto reason = why_not(kernel, request.problem, request.machine);
     if (!reason) reason = why_too_small(kernel, request);
+    if (!reason && chosen.empty()) reason = why_widened_rather(kernel, request);
     if (!reason && !chosen.empty()) {
       reason = why_no_rival(kernel, *chosen.back(), request.machine);
     }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,8 +52,7 @@ TEST(Widening, Bf16IsWidenedWhereF32IsFasterAndThatPays) {
 }
 
 TEST(Widening, Bf16IsNotWidenedWhereItsOwnInstructionsAreFaster) {
-  std::vector<Machine> machines = {machine_by_name("zen4"), machine_by_name("zen5"),
-                                   machine_by_name("sapphire-rapids")};
+  std::vector<Machine> machines = {machine_by_name("zen4"), machine_by_name("zen5")};
   // As its figures decide, and not its name.
   machines.push_back(machine_by_name("sapphire-rapids-avx512"));
   for (PeakRate& peak : machines.back().peaks) {
@@ -78,6 +78,67 @@ TEST(Widening, Bf16IsNotWidenedWhereItsOwnInstructionsAreFaster) {
       EXPECT_NE(widened->rejection.find("multiplies as fast or faster"), std::string::npos);
     }
   }
+}
+
+// Its own products are for dot products, and for few columns beside an A across k; more rows beside
+// a B that leaves the nearest cache are left to tile registers.
+TEST(Widening, VectorsBesideTileRegistersWidenRowsOfB) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 2);
+  const auto kernel_of = [&](const GemmShape& shape, Major a, Major b,
+                             const PlanOptions& options = {}) {
+    Problem problem = dense_problem(shape, gemm_types_for(ElementType::bf16));
+    problem.a.major = a;
+    problem.b.major = b;
+    return make_plan(problem, machine, options).kernel;
+  };
+  constexpr std::string_view kTileRegisters = "cpu_amx_bf16";
+  for (const GemmShape& shape : {GemmShape{1, 1000, 1000}, {4, 4096, 4096}, {3, 300, 300}}) {
+    EXPECT_EQ(kernel_of(shape, Major::row, Major::row), kWidenedBf16);
+    EXPECT_EQ(kernel_of(shape, Major::column, Major::row), kWidenedBf16);
+    EXPECT_EQ(kernel_of(shape, Major::row, Major::column), kOwnBf16);
+  }
+  EXPECT_EQ(kernel_of({3000, 1, 2000}, Major::row, Major::row), kOwnBf16);
+  EXPECT_EQ(kernel_of({4, 48, 2000}, Major::column, Major::row), kOwnBf16);
+  EXPECT_EQ(kernel_of({4, 49, 2000}, Major::column, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({4, 48, 39}, Major::column, Major::row), kWidenedBf16);
+
+  EXPECT_EQ(kernel_of({7, 300, 300}, Major::row, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({8, 300, 300}, Major::row, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({6, 300, 300}, Major::column, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({7, 300, 300}, Major::column, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({5, 300, 300}, Major::row, Major::column), kTileRegisters);
+  EXPECT_EQ(kernel_of({5, 128, 192}, Major::row, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({5, 128, 193}, Major::row, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({300, 5, 300}, Major::row, Major::row), kTileRegisters);
+
+  // A column-major C is its transpose's, and of a group the largest product counts.
+  Problem across = dense_problem({1000, 4, 1000}, gemm_types_for(ElementType::bf16));
+  across.a.major = across.b.major = across.c.major = Major::column;
+  EXPECT_EQ(make_plan(across, machine).kernel, kWidenedBf16);
+  across.a.major = Major::row;
+  EXPECT_EQ(make_plan(across, machine).kernel, kOwnBf16);
+  Problem experts = dense_problem({4, 2000, 1000}, gemm_types_for(ElementType::bf16));
+  experts.groups.resize(8, {1, 2000, 1000});
+  EXPECT_EQ(make_plan(experts, machine).kernel, kWidenedBf16);
+
+  // What is known of a machine, or can be counted, may leave no other.
+  Machine unknown = machine;
+  std::erase_if(unknown.peaks, [](const PeakRate& peak) { return peak.type == ElementType::f32; });
+  EXPECT_EQ(bf16_plan(unknown, {4, 4096, 4096}).kernel, kOwnBf16);
+  EXPECT_EQ(bf16_plan(machine, {12, 12, std::int64_t{1} << 40}).kernel, kOwnBf16);
+  unknown = machine;
+  unknown.l1_bytes = 0;
+  EXPECT_EQ(bf16_plan(unknown, {6, 300, 300}).kernel, kTileRegisters);
+
+  PlanOptions named;
+  named.kernel = kOwnBf16;
+  EXPECT_EQ(kernel_of({4, 4096, 4096}, Major::row, Major::row, named), kOwnBf16);
+  PlanOptions all;
+  all.keep_others = true;
+  const Plan plan = bf16_plan(machine, {4, 4096, 4096}, all);
+  const auto own = std::ranges::find(plan.others, kOwnBf16, &Candidate::kernel);
+  ASSERT_NE(own, plan.others.end());
+  EXPECT_NE(own->rejection.find("half as fast as f32"), std::string::npos);
 }
 
 TEST(Widening, TheKernelOfABatchInvariantPlanFollowsFromTheTypesAlone) {
