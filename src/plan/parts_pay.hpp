@@ -61,7 +61,7 @@ inline constexpr double kScratchpadsOfFarColumns = 8;
 // (1.046, 1.048, 1.058). Twice or half as much for each worker is within 0.015. More threads were
 // not measured; two of a Granite Rapids gain by parts from 0.3 million on. Up to 64³ one worker has
 // all of it.
-inline constexpr int kManyWorkers = 3;
+inline constexpr int kWorkersThatShare = 3;
 inline constexpr int kMostWorkersMeasured = 16;
 inline constexpr double kLeastWorkOfEach = 4e6;  // multiply-adds
 inline constexpr double kLeastWorkShared = 64.0 * 64.0 * 64.0;
@@ -97,7 +97,7 @@ inline bool parts_pay(const SplitProduct& product, const Machine& machine) {
     return true;
   }
   const double work = rows * columns * k;
-  const bool is_shared = product.workers >= kManyWorkers && work > kLeastWorkShared;
+  const bool is_shared = product.workers >= kWorkersThatShare && work > kLeastWorkShared;
   if (is_shared && work < kLeastWorkOfEach * std::min(product.workers, kMostWorkersMeasured)) {
     return false;
   }
