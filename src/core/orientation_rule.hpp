@@ -341,11 +341,11 @@ inline bool may_take_tall_tiles(const StoredProduct& product, const RegisterTile
 // Granite Rapids, one thread, 2026-11-30, 20, 32, 64, 200 and 1000 rows, k of 208, 400, 800 and
 // 1504, and of 130, 200, 403, 803 and 1507, whose rows lie across lines: that costs dot products,
 // which read vectors along k, a fifth, and where the columns lie along k, too, a third. Columns
-// that are copied for them count as eight rows more. (Their length tells here, too, as if they
-// began at lines.) B in rows, f32 6 to 14 columns, f64 4 to 7:
-// the time of what is chosen over the faster one's 1.008 and 1.012, B along k 1.005 and 1.009; by
-// the rule that the Emerald Rapids' figures had led to, which knew neither, 1.067, 1.075, 1.015 and
-// 1.021. Those of the Emerald Rapids above it meets as well, whose k of 400 and 800 are lines.
+// that are copied for them count as eight rows more. (Where rows begin their length tells here, as
+// if nothing lay between them.) B in rows, f32 6 to 14 columns, f64 4 to 7: the time of what is
+// chosen over the faster one's 1.008 and 1.012, B along k 1.005 and 1.009; by the rule that the
+// Emerald Rapids' figures had led to, which knew neither, 1.067, 1.075, 1.015 and 1.021. It meets
+// those above as well, of whose k 400 and 800 are lines.
 inline bool suits_tall_tiles(const StoredProduct& product, const RegisterTile& tile) {
   constexpr double kStepsOfLanes = 2.5;
   constexpr double kRowsForPacking = 30;

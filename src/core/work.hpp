@@ -25,10 +25,11 @@ inline double multiply_adds(const GemmShape& shape) {
 
 // Bytes of an operand that come from L2 in the time of a multiply-add, of cores with so large an
 // L2; others', and AMD's, were not measured and go by multiply-adds alone. Granite Rapids, two
-// threads, 2026-11-30, the time on one over the time on two: f32 132×1×1485 1.24, 250×1×600 1.18,
-// 1×400×500 1.19, 190×1×1300 1.45, 5000×1×30 1.48, 200×1×800 0.92, rows that one thread reads at
-// 140 GB/s 48×1×3200 0.89, 32×1×4000 0.72 (these two are just below), f64 1×400×300 1.22, 132×1×600
-// 0.93; forty of 90 to 260 thousand elements, in three layouts, f32 1.12 to 1.20, f64 1.44 to 1.61.
+// threads, 2026-11-30, the time on one over the time on two: f32 132×1×1485 1.24, 1×400×500 1.19,
+// 190×1×1300 1.45, 200×1×800 0.92, f64 1×400×300 1.22; of fewer bytes 250×1×600 1.18, 5000×1×30
+// 1.48, and of rows that one thread reads at 140 GB/s 48×1×3200 0.89, 32×1×4000 0.72, for whose
+// sake it is not 2. Forty of 90 to 260 thousand elements, in three layouts, f32 1.12 to 1.20, f64
+// 1.44 to 1.61.
 inline constexpr double kBytesOfWork = 2.5;
 inline constexpr std::int64_t kScratchpadOfWork = std::int64_t{2} << 20;
 
