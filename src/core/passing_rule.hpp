@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/in_place_rule.hpp"
+#include "core/much_room.hpp"
 #include "tessera/machine.hpp"
 
 namespace tessera {
@@ -25,11 +26,6 @@ constexpr std::int64_t kNearRoomForPassing = std::int64_t{48} << 10;
 inline bool has_passing(const Machine& machine, int mr) {
   return mr > kPassingRows && machine.scratchpad_bytes >= kRoomForPassing &&
          machine.l1_bytes >= kNearRoomForPassing;
-}
-
-// What some rules ask for besides: they were measured on machines with so much, and not with less.
-inline bool has_much_room(const Machine& machine) {
-  return machine.scratchpad_bytes >= 2 * kRoomForPassing;
 }
 
 // Several workers take parts of a small product's rows (core/in_place_rule.hpp) by so many. Where A
