@@ -24,6 +24,9 @@ struct PlanRequest {
   const PlanOptions& options;
   std::vector<ShapeRun> runs;
   const KernelEntry* for_layer = nullptr;  // of a layer of experts (layer.hpp)
+
+  int most_workers() const { return options.workers.value_or(machine.workers); }
+  bool is_one_product() const { return runs.size() == 1 && runs.front().count == 1; }
 };
 
 struct TileCandidate {

@@ -264,7 +264,7 @@ bool CpuVariants::deals_few_rows(const TileConfig& tile, int workers) const {
 }
 
 bool CpuVariants::is_one_product() const {
-  return request.runs.size() == 1 && request.runs.front().count == 1;
+  return request.is_one_product();
 }
 
 bool CpuVariants::may_read_whole_rows() const {

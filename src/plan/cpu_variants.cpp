@@ -68,7 +68,7 @@ std::int64_t least_narrow_dot_bytes(std::int64_t rows, int size) {
 }  // namespace
 
 int CpuVariants::most_workers() const {
-  return request.options.workers.value_or(request.machine.workers);
+  return request.most_workers();
 }
 
 int CpuVariants::packed_block_k(std::int64_t splits) const {

@@ -63,7 +63,6 @@ struct Enumeration {
 // 1×1000×1000 5.0, 1×600×600 2.2, 2×1000×1000 2.4; with 2 and 4 threads level, but f64 1×600×600
 // with 4 2.3.
 double work_of_reading(const GemmShape& shape, const PlanRequest& request) {
-  if (shape.m == 0 || shape.n == 0) return 0;
   const GemmTypes& types = request.problem.types;
   const double a = bytes_of(shape.m, shape.k, types.a);
   const double b = bytes_of(shape.k, shape.n, types.b);
@@ -81,6 +80,7 @@ std::vector<int> worker_counts(const PlanRequest& request) {
   for (const ShapeRun& run : request.runs) {
     const auto count = static_cast<double>(run.count);
     const double each = work_of(run.shape, request.problem.types, request.machine);
+    if (each == 0) continue;  // an empty product reads nothing
     least += count * each;
     work += count * std::max(each, work_of_reading(run.shape, request));
   }
@@ -363,10 +363,8 @@ std::optional<std::string> why_parts_do_not_pay(const PlanRequest& request) {
                           .k = static_cast<double>(sides.k),
                           .a_lies_along_k = a_lies_along_k(problem, sides),
                           .b_lies_along_k = b_lies_along_k(problem, sides),
-                          .is_alone = request.runs.size() == 1};
-  if (product.is_alone && request.runs.front().count == 1) {
-    product.workers = request.options.workers.value_or(request.machine.workers);
-  }
+                          .is_alone = request.runs.size() == 1,
+                          .workers = request.is_one_product() ? request.most_workers() : 1};
   if (problem.c.major == Major::column) {
     std::swap(product.rows, product.columns);
     std::swap(product.a_lies_along_k, product.b_lies_along_k);
