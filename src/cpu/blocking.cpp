@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
+#include "core/much_room.hpp"
 #include "core/near_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "core/piece_of_a.hpp"
@@ -13,6 +14,7 @@
 #include "cpu/nearest_cache.hpp"
 #include "cpu/rows_of_a.hpp"
 #include "cpu/shared_units.hpp"
+#include "schedule/iteration_space.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -57,16 +59,39 @@ std::int64_t bytes_of_b(const Product& product) {
   return product.depth() * product.c.cols * size_of(product.b.type);
 }
 
-// Of a worker's columns, where each has a tile of them alone; they come back to it in the next
-// call, and stay in its L2. Emerald Rapids, 2026-11, columns dealt, the time with all of B asked
-// for over the time so, 4, 8 and 16 threads: f32 4×1000×1000 3.3, 2.2, 2.4;
-// 8×1000×1000 2.2, 2.9, 2.6; f64 8×500×1000 2.3, 2.9, 2.3.
+// Of what a worker has of B, which comes back to it in the next call, and stays in its L2: its
+// columns, where each has a tile of them alone, or its part of k as well, where that is divided.
+// Emerald Rapids, 2026-11, columns dealt, the time with all of B asked for over the time so, 4, 8
+// and 16 threads: f32 4×1000×1000 3.3, 2.2, 2.4; 8×1000×1000 2.2, 2.9, 2.6; f64 8×500×1000 2.3,
+// 2.9, 2.3. With k divided, Granite Rapids, two threads, 2026-11-30, 20 to 24 products of one to
+// eight rows beside a B of 2.1 to 4.2 MB: f32 1.26, A across 1.28, f64 1.24, 1.25, bf16 1.13, f16
+// 1.19, i8 1.02, by AVX2 f32 1.11; of nine to sixteen rows 1.01, but of rows whole pages apart,
+// which share few places in L2, 10×1024×700 0.72, 14×1024×900 0.61. More rows, smaller second-level
+// caches and AMD's were not measured.
+constexpr std::int64_t kMostRowsOfDividedK = 16;
+
+bool stays_where_k_is_divided(const Plan& plan, const Product& product) {
+  const std::int64_t rows = product.c.rows;
+  const bool collide =
+      rows > kRowsOfOneWideTile && rows_collide(product.b.row_stride * size_of(product.b.type));
+  return has_two_units() && has_much_room(plan.machine) && plan.problem.groups.size() == 1 &&
+         rows <= kMostRowsOfDividedK && !collide;
+}
+
 std::int64_t bytes_of_share(const Plan& plan, const Product& product) {
+  const std::int64_t size = size_of(product.b.type);
   const std::int64_t cols = product.block_cols();
-  const std::int64_t tiles = (product.c.cols + cols - 1) / cols;
-  const bool are_dealt = plan.schedule.kind == ScheduleKind::data_parallel &&
-                         tiles <= plan.schedule.workers && product.c.rows <= product.block_rows();
-  return product.depth() * (are_dealt ? cols : product.c.cols) * size_of(product.b.type);
+  const std::int64_t tiles = ceil_div(product.c.cols, cols);
+  const std::int64_t workers = std::min(plan.schedule.workers, plan.machine.workers);
+  const std::int64_t all = product.depth() * product.c.cols * size;
+  if (product.c.rows > product.block_rows()) return all;
+  if (plan.schedule.kind == ScheduleKind::data_parallel) {
+    return tiles <= plan.schedule.workers ? product.depth() * cols * size : all;
+  }
+  if (!stays_where_k_is_divided(plan, product)) return all;
+  const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
+  const std::int64_t each = ceil_div(tiles * ceil_div(product.depth(), depth), workers);
+  return std::min(all, each * depth * cols * size);
 }
 
 // Whether a worker's columns of B are in its L2 when they are wanted. Those of a group's products

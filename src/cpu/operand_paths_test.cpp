@@ -278,6 +278,46 @@ TEST_P(Kernels, BsOfAGroupDriveEachOtherOut) {
   EXPECT_EQ(depth(100, 4), shape.k);
 }
 
+// What a worker has of B where k is divided is in its L2 in the next call, and is not read as rows
+// that pass by once.
+TEST_P(Kernels, APartOfKStaysNear) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!cpu::has_two_units() || !code.reads_in_place) {
+    GTEST_SKIP() << "reads no rows of B, or divides k without a look at L2";
+  }
+  constexpr std::int64_t kDepth = 320;
+  const GemmTypes types = types_of(kernel(), true);
+  const std::int64_t l2 = std::int64_t{2} << 20;
+  const std::int64_t cols = 5 * l2 / 8 / kDepth / size_of(kernel().b);  // of a block in 5/8 of L2
+  const auto depth = [&](ScheduleKind kind, int workers, std::int64_t rows, std::int64_t pitch) {
+    const GemmShape shape{rows, cols, 2 * kDepth};
+    const auto block = static_cast<int>(cols);
+    Plan plan = plan_for(kernel(), types, shape, {24, block, kDepth}, {});
+    plan.tile.b_in_place = true;
+    plan.schedule.kind = kind;
+    plan.schedule.workers = workers;
+    plan.machine.workers = 2;
+    plan.machine.scratchpad_bytes = l2;
+    Product product(types, shape, 0, Fill::normal, 1, {}, {.padding = pitch - cols});
+    const Operands operands = product.operands();
+    return cpu::step_of(plan, cpu::product_of(operands, plan, code)).depth;
+  };
+  const std::int64_t whole_pages = (4 * cols + 4095) / 4096 * 4096;
+  const std::int64_t apart = whole_pages + 200 / size_of(kernel().b);
+  for (const ScheduleKind kind :
+       {ScheduleKind::stream_k, ScheduleKind::split_k, ScheduleKind::hybrid}) {
+    EXPECT_EQ(depth(kind, 2, 5, apart), kDepth) << name_of(kind);
+    EXPECT_LT(depth(kind, 1, 5, apart), kDepth) << name_of(kind);
+  }
+  // Not all of many logical workers' parts are different threads'.
+  EXPECT_EQ(depth(ScheduleKind::stream_k, 64, 5, apart), kDepth);
+  // More rows, but for those of B that lie whole pages apart; and many.
+  EXPECT_EQ(depth(ScheduleKind::stream_k, 2, 12, apart), kDepth);
+  EXPECT_LT(depth(ScheduleKind::stream_k, 2, 12, whole_pages), kDepth);
+  if (is_narrow_tile(code.mr)) return;  // reads many rows of a block beside it at any rate
+  EXPECT_LT(depth(ScheduleKind::stream_k, 2, 24, apart), kDepth);
+}
+
 // The further rows of B are apart, the fewer come side by side.
 TEST_P(Kernels, FarRowsOfBComeAFewAtATime) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
