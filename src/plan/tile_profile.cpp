@@ -50,6 +50,7 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
   profile.line.reserve(runs.size());
   const double footprint = footprint_bytes(runs, problem);
   profile.footprint_bytes = footprint;
+  profile.result_bytes = result_bytes(runs, problem);
   const double all_seconds = peak_seconds(runs, problem, machine);
   for (const ShapeRun& run : runs) {
     const GroupExtent extent =
@@ -65,6 +66,8 @@ TileProfile profile_tiles(const std::vector<ShapeRun>& runs, const Problem& prob
         machine.kind == MachineKind::gpu
             ? time_on_gpu(run.shape, problem, machine, tile, kernel, all_seconds)
             : time_on_cpu(run.shape, each.grid, problem, machine, tile, kernel, workers, footprint);
+    profile.reads_for_few_rows =
+        (profile.tiles == 0 || profile.reads_for_few_rows) && each.time.reads_for_few_rows;
     const std::int64_t iterations = each.tiles * each.grid.k;
     profile.bytes_in_flight =
         std::max(profile.bytes_in_flight, bytes_in_flight(run.shape, problem, tile));

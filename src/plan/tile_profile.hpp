@@ -30,12 +30,14 @@ struct TileProfile {
   std::int64_t iterations = 0;
   std::int64_t most_iterations = 1;  // of any tile
   double packing_seconds = 0;        // of all iterations, on one worker
-  double footprint_bytes = 0;        // all operands, each once
+  double footprint_bytes = 0;        // all operands and results, each once ...
+  double result_bytes = 0;           // ... and C alone
   double partial_bytes = 0;          // of a tile of accumulators, as one block publishes it
   double extra_launch_seconds = 0;   // the kernel's own
   double copying_seconds = 0;        // operands, before the kernel starts
   double bytes_in_flight = 0;        // of operands, that a block asks memory for at a time
   int blocks_per_worker = 1;         // a cluster's
+  bool reads_for_few_rows = false;   // every product's worker does (WorkerTime)
   bool in_turns = false;             // a worker stores a tile while it multiplies the next
   bool has_records = false;          // several products on a GPU, each with a record
   bool are_claimed = false;          // workers claim units (claims_tiles)

@@ -27,6 +27,9 @@ struct WorkerTime {
   // How much faster it multiplies, and loads, alone than with all workers.
   double idle_gain = 0;
 
+  // Whether few rows of C read B where it lies, on a CPU.
+  bool reads_for_few_rows = false;
+
   double alone(double seconds, double busy_share) const {
     return seconds / (1 + idle_gain * (1 - busy_share));
   }
@@ -45,8 +48,9 @@ KernelSpeed speed_of(const KernelEntry* kernel);
 // One worker's share of the shared cache's bandwidth.
 double worker_cache_rate(const Machine& machine);
 
-// What all operands take, each once.
+// What all operands and results take, each once, and what results do.
 double footprint_bytes(const std::vector<ShapeRun>& runs, const Problem& problem);
+double result_bytes(const std::vector<ShapeRun>& runs, const Problem& problem);
 
 // What all products multiply, on all of a machine's workers at their peak rate.
 double peak_seconds(const std::vector<ShapeRun>& runs, const Problem& problem,

@@ -455,6 +455,8 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
                        2 * accumulators / worker_cache_rate(machine)
                  : 0;
   time.other = accumulating + machine.cost.iteration_overhead_seconds;
+  time.reads_for_few_rows = kernel != nullptr && kernel->reads_in_place && block.b_in_place &&
+                            !block.is_dots && block.all_rows <= kRowsOfWideTilesFromL2;
   return time;
 }
 
