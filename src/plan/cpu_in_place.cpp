@@ -1,6 +1,7 @@
 // How few rows of C, or many, walk a B in place: rules that follow cpu/blocking.cpp, and how
 // workers share it; and what is widened first instead.
 #include <algorithm>
+#include <optional>
 
 #include "core/in_place_rule.hpp"
 #include "core/tile_registers_rule.hpp"
@@ -186,11 +187,12 @@ bool CpuVariants::packs_few_rows_that_collide() const {
 // 4×4096×4096 with 16 0.65; of little B 6×256×256 0.76 to 0.88. The time packed over the time so,
 // f32 9×1000×1000 with 4, 8 and 16 1.6, 1.7, 1.5, 12×2000×2000 with 16 1.7, 11×1500×1500 1.6, with
 // 8 2.6 (k divided).
-bool CpuVariants::deals_columns(int workers) const {
+bool CpuVariants::deals_columns(const TileConfig& packed, int workers, int splits) const {
   const std::int64_t most_rows =
       may_read_whole_rows() ? kRowsOfWideTilesFromL2 : kRowsOfOneWideTile;
   const bool is_one_tile = kernel.reads_in_place && product.shape.m <= most_rows;
-  return (kernel.widens || is_one_tile) && walks_wide_tiles(workers) && parts_of_b_stay(workers);
+  return (kernel.widens || is_one_tile) && walks_wide_tiles(workers) &&
+         columns_stay(packed, workers, splits);
 }
 
 double CpuVariants::bytes_of_part_of_b(int workers) const {
@@ -254,6 +256,37 @@ bool CpuVariants::parts_of_b_stay(int workers) const {
          part <= most * static_cast<double>(machine.scratchpad_bytes);
 }
 
+// The same of columns that few rows walk where they lie, and of as much of k as each has. Behind
+// its part of a row the processor fetches on, some 512 bytes of other workers' columns, which take
+// room as well, and for very few rows are most of the time. Emerald Rapids, f32, 2026-11-30,
+// microseconds by columns of all k and with k divided, under wider ones, and what parts take of L2
+// so: with 16 threads 3×655×2204 19, 22 (0.8), 8×443×2585 26, 26 (0.8), 12×2000×2000 88, 90 (1.0),
+// 8×2000×2000 60, 67 (1.0), 2×351×3241 26, 17 (1.0), 4×1713×2153 36 in one hour and 127 in another,
+// 46 (1.05), with eight 3×832×1790 19 and 58, 21 (0.9). Granite Rapids, two threads, 2×448×1277
+// 1.12 times as fast by columns (0.85), 8×560×1130 1.08 (0.9), 3×397×1449 0.74 (1.0), 4×320×1962
+// 0.76 (1.1). Few bytes are not worth packing either: 16 threads, packed and in place 5×640×242 13,
+// 10, 4×192×1109 14, 10.
+//
+// Not so where k may not be divided instead, nor where rows lie whole pages apart and share few
+// places of L2 (4×1024×730 on two threads 0.62, with 0.7 of it).
+bool CpuVariants::columns_stay(const TileConfig& packed, int workers, int splits) const {
+  constexpr std::int64_t kFetchedOn = 512;
+  constexpr std::int64_t kVeryFewRows = 4;
+  const bool may_divide_k = is_one_product() && may_split();
+  if (!may_read_whole_rows() || rows_of_b_collide() || !may_divide_k) {
+    return parts_of_b_stay(workers);
+  }
+  const GemmShape& shape = product.shape;
+  const std::int64_t cols = std::max<std::int64_t>(1, cols_of(packed));
+  const std::int64_t fetched = cols < shape.n ? cols + kFetchedOn / size_of(kernel.b) : cols;
+  const std::int64_t each = pieces(pieces(shape.n, cols) * splits, workers);
+  const double most = shape.m <= kVeryFewRows ? 0.7 : 0.85;
+  return workers > 1 &&
+         3 * bytes_of_part_of_b(workers) >= static_cast<double>(request.machine.l1_bytes) &&
+         static_cast<double>(each) * bytes_of(pieces(shape.k, splits), fetched, kernel.b) <=
+             most * static_cast<double>(request.machine.scratchpad_bytes);
+}
+
 // Whether few rows of C are dealt though columns of B could be, which stay in L2 so: workers with
 // the same columns read all of them, and have more of them each.
 bool CpuVariants::deals_few_rows(const TileConfig& tile, int workers) const {
@@ -261,6 +294,12 @@ bool CpuVariants::deals_few_rows(const TileConfig& tile, int workers) const {
   return is_one_product() && may_read_whole_rows() && may_pass_here() && has_columns &&
          product.shape.m <= kFewRowsInPassing && tile.block_m < product.shape.m &&
          parts_of_b_stay(workers);
+}
+
+// Whether the schedule may divide k.
+bool CpuVariants::may_split() const {
+  const std::optional<ScheduleKind>& wanted = request.options.schedule;
+  return !wanted || *wanted != ScheduleKind::data_parallel;
 }
 
 bool CpuVariants::is_one_product() const {
@@ -296,26 +335,32 @@ bool CpuVariants::reads_far_rows() const {
 // f32, 16 threads, 2026-11, the time with k divided over the time so: 9×1000×1000 4.1, 16×1000×1000
 // 3.6, 13×1000×2000 2.3, 12×2000×2000 2.1, 16×640×5000 1.6; 11 products with 8 threads 1.29, with 4
 // 1.04; but of a megabyte of rows whole pages apart 16×1024×4096 0.93.
-bool CpuVariants::packs_what_stays(int workers) const {
+bool CpuVariants::packs_what_stays(const TileConfig& packed, int workers, int splits) const {
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
   const bool finds_room = !rows_of_b_collide() || 4 * bytes_of_part_of_b(workers) <= l2;
   return may_read_whole_rows() && product.shape.m > kRowsOfOneWideTile &&
-         parts_of_b_stay(workers) && finds_room && !deals_columns(workers);
+         parts_of_b_stay(workers) && finds_room && !deals_columns(packed, workers, splits);
+}
+
+// Of whole rows in place little of k is enough: of 8×1131×1023 in f32 four threads had two parts,
+// of 6×1792×1638 eight had four (Emerald Rapids, 2026-11-30: 104 µs, and 70 with four; 132, and 50
+// with eight).
+std::int64_t CpuVariants::least_depth_of_split() const {
+  constexpr std::int64_t kLeastOfWholeRows = 64;
+  return reads_far_rows() ? kLeastOfWholeRows : kLeastSplitBytes / size_of(kernel.a);
 }
 
 // Whether workers had better divide k than rows of B (plan/worker_time_cpu.cpp has what that costs,
 // which predictions of products that wait for memory leave out).
-bool CpuVariants::splits_rather(const TileConfig& tile, int workers) const {
+bool CpuVariants::splits_rather(const TileConfig& tile, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   const double additions = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const bool cuts_whole_rows = reads_far_rows() && !deals_columns(workers) &&
+  const bool cuts_whole_rows = reads_far_rows() && !deals_columns(tile, workers, splits) &&
                                tile.block_n < std::min<std::int64_t>(shape.n, widest_block() / 2);
-  const bool may_split =
-      !request.options.schedule || *request.options.schedule != ScheduleKind::data_parallel;
-  return may_split && is_one_product() && workers > 1 &&
+  return may_split() && is_one_product() && workers > 1 &&
          (cuts_whole_rows || cuts_far_rows_that_collide(tile, workers)) &&
          additions * workers * workers <= kAdditionsPerRowCut * static_cast<double>(shape.k) &&
-         shape.k >= workers * (kLeastSplitBytes / size_of(kernel.a));
+         shape.k >= workers * least_depth_of_split();
 }
 
 // Where rows lie whole pages apart in memory, and k may be divided. Zen 4,
@@ -478,7 +523,7 @@ TileConfig CpuVariants::near(TileConfig tile, int splits) const {
 // B alone in place, its columns as they were dealt where workers keep theirs.
 TileConfig CpuVariants::b_in_place(const TileConfig& packed, int workers, int splits) const {
   TileConfig tile = in_place(packed, false, workers, splits);
-  if (deals_columns(workers)) {
+  if (deals_columns(packed, workers, splits)) {
     tile.block_n = packed.block_n;
     tile.block_k = whole_row_block_k(splits);
   }

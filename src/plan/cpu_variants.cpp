@@ -464,7 +464,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     tiles.push_back(tile);
     if (shape.m > kMostRowsOfNarrow && !walks_narrow_wide_tiles()) return tiles;
   }
-  if (splits_rather(packed, workers)) return tiles;
+  if (splits_rather(packed, workers, splits)) return tiles;
   if (reads_near_here(packed, workers, splits)) {
     tiles.push_back(near(packed, splits));
     return tiles;
@@ -491,7 +491,7 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
       tiles.push_back(tile);
     }
   }
-  if (reads_far_rows() && !packs_what_stays(workers)) return tiles;
+  if (reads_far_rows() && !packs_what_stays(packed, workers, splits)) return tiles;
   TileConfig tile = packed;
   const bool is_deep = packed.block_k * kernel.packed_size > kDepthBytesInPlace;
   tile.block_n = choose_block(

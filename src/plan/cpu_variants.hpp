@@ -29,6 +29,8 @@ struct CpuVariants {
   bool is_one_product() const;
   // Packed tiles are cut again.
   std::int64_t widest_block() const;
+  // Of k, for each worker that divides it.
+  std::int64_t least_depth_of_split() const;
   // Whether at least half of B is for products with so many rows or fewer.
   bool is_for_few_rows(std::int64_t most) const;
 
@@ -74,10 +76,12 @@ struct CpuVariants {
   bool goes_along_rows_here(const TileConfig& packed, int workers) const;
   bool reads_in_registers() const;
   std::int64_t most_rows_in_registers() const;
-  bool deals_columns(int workers) const;
+  bool deals_columns(const TileConfig& packed, int workers, int splits) const;
   double bytes_of_part_of_b(int workers) const;
   bool parts_of_b_stay(int workers) const;
-  bool packs_what_stays(int workers) const;
+  bool columns_stay(const TileConfig& packed, int workers, int splits) const;
+  bool may_split() const;
+  bool packs_what_stays(const TileConfig& packed, int workers, int splits) const;
   bool deals_few_rows(const TileConfig& tile, int workers) const;
   TileConfig in_passing(TileConfig tile, int workers, int splits) const;
   bool may_read_whole_rows() const;
@@ -88,7 +92,7 @@ struct CpuVariants {
   double elements_of_b(const ShapeRun& run) const;
   bool walks_wide_tiles(int parts = 1) const;
   bool walks_narrow_wide_tiles() const;
-  bool splits_rather(const TileConfig& tile, int workers) const;
+  bool splits_rather(const TileConfig& tile, int workers, int splits) const;
   int whole_row_block_k(int splits) const;
   TileConfig in_place(TileConfig tile, bool a_too, int workers, int splits) const;
   bool is_in_halves() const;

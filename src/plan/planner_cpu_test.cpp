@@ -258,7 +258,7 @@ TEST(Planner, ManyWorkersKeepTheFewColumnsOfBThatTheyAreDealt) {
       EXPECT_GE(plan_of(type, shape).tile.block_m, shape.m);
     }
     for (const GemmShape& shape :
-         {GemmShape{9, 1000, 1000}, GemmShape{12, 1500, 1500}, GemmShape{8, 1000, 1000}}) {
+         {GemmShape{9, 1000, 1000}, GemmShape{12, 1000, 1200}, GemmShape{8, 1000, 1000}}) {
       const Plan plan = plan_of(type, shape);
       EXPECT_FALSE(passes(type, shape)) << shape.m << "×" << shape.n;
       EXPECT_TRUE(plan.tile.b_in_place);
@@ -268,6 +268,36 @@ TEST(Planner, ManyWorkersKeepTheFewColumnsOfBThatTheyAreDealt) {
   // Too many for it.
   EXPECT_FALSE(passes(ElementType::f32, {16, 4096, 4096}));
   EXPECT_TRUE(plan_of(ElementType::f32, {16, 4096, 4096}).tile.b_in_place);
+}
+
+// What a worker takes of each row of B brings the lines behind it to its L2. Where columns of all k
+// would leave it so, k is divided as well, or alone, among all workers.
+TEST(Planner, FewRowsDivideABThatStaysInPartsOfColumnsAndOfK) {
+  const auto plan_of = [](const GemmShape& shape, int workers, PlanOptions options = {}) {
+    const Machine machine = with_workers(machine_by_name("sapphire-rapids"), workers);
+    const Plan plan = make_plan(dense_problem(shape), machine, options);
+    EXPECT_TRUE(plan.tile.b_in_place) << shape.m << "×" << shape.n;
+    return plan;
+  };
+  for (const GemmShape& shape : {GemmShape{8, 443, 2585}, {5, 640, 242}, {8, 477, 2090}}) {
+    const Plan plan = plan_of(shape, 16);
+    EXPECT_EQ(plan.schedule.kind, ScheduleKind::data_parallel) << shape.n;
+    EXPECT_GE(plan.decomposition.tiles, 8) << shape.n;
+  }
+  EXPECT_GE(plan_of({2, 351, 3241}, 16).tile.block_n, 96);
+  EXPECT_GE(plan_of({10, 793, 3128}, 16).tile.block_n, 128);
+  const Plan by_k = plan_of({6, 1792, 1638}, 8);
+  EXPECT_GE(by_k.tile.block_n, 896);
+  EXPECT_EQ(by_k.schedule.workers, 8);
+  EXPECT_EQ(plan_of({8, 1131, 1023}, 4).schedule.workers, 4);
+  // Where k may not be divided, columns are.
+  PlanOptions by_columns;
+  by_columns.schedule = ScheduleKind::data_parallel;
+  EXPECT_GE(plan_of({10, 793, 3128}, 16, by_columns).decomposition.tiles, 12);
+  Problem groups = dense_problem({4, 1000, 1000});
+  groups.groups.assign(4, {4, 1000, 1000});
+  const Plan grouped = make_plan(groups, with_workers(machine_by_name("sapphire-rapids"), 16));
+  EXPECT_GE(grouped.decomposition.tiles, 16);
 }
 
 // But of columns too few for all of them, or of a group's products, which drive each other out.
@@ -316,7 +346,7 @@ TEST(Planner, FewRowsDealColumnsThatStayWithTheirWorkers) {
            plan.decomposition.tiles == workers && plan.tile.block_k >= shape.k;
   };
   for (const ElementType type : {ElementType::f16, ElementType::f32, ElementType::f64}) {
-    EXPECT_TRUE(deals(type, {4, 1000, 1000}, 8)) << name_of(type);
+    EXPECT_TRUE(deals(type, {4, 1000, 800}, 8)) << name_of(type);
     EXPECT_TRUE(deals(type, {1, 1000, 1000}, 16)) << name_of(type);
     EXPECT_FALSE(deals(type, {4, 4096, 4096}, 4)) << name_of(type);
   }

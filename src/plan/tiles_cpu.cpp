@@ -128,7 +128,7 @@ void add_equal_shares(Enumeration& tiles, int workers) {
       row_of_c_cut_by_tile_registers(&kernel, shape, request.problem, request.machine, workers) > 0;
   for (int across_k = 1; across_k <= workers; ++across_k) {
     if (workers % across_k != 0) continue;
-    if (across_k > 1 && shape.k < across_k * (kLeastSplitBytes / size_of(kernel.a))) break;
+    if (across_k > 1 && shape.k < across_k * tiles.variants.least_depth_of_split()) break;
     const int in_plane = workers / across_k;
     for (const int across_m : cuts_of_plane(shape, in_plane, may_pass, are_dear)) {
       // Where there are fewer strips than parts each is one, if most workers have some so.
