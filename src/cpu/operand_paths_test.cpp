@@ -447,6 +447,31 @@ TEST_P(Kernels, AlongRowsOfALargeC) {
   }
 }
 
+// But not of f32 in a C that much second-level cache holds, where B's rows begin at lines.
+TEST_P(Kernels, RegisterTilesWriteACThatL2Holds) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (!code.reads_in_place || code.wide_rows == 0 || is_narrow_tile(code.mr)) {
+    GTEST_SKIP() << "has no wide registers, or widens A before";
+  }
+  const int size = size_of(code.accumulator);
+  const GemmShape shape{2048, 640 / size, 9};  // C of 1.25 MB
+  const auto goes_along_rows = [&](std::int64_t l2, std::int64_t padding) {
+    Plan plan = plan_for(kernel(), types_of(kernel()), shape, {2048, 640 / size, 12}, {});
+    plan.tile.a_in_place = true;
+    plan.tile.b_in_place = true;
+    plan.machine.scratchpad_bytes = l2;
+    Product product(plan.problem.types, shape, 0, Fill::normal, 1, {}, {.padding = padding});
+    Operands operands = product.operands();
+    const auto begin = reinterpret_cast<std::uintptr_t>(operands.b.data);
+    operands.b.data = reinterpret_cast<const void*>((begin + 63) / 64 * 64);
+    return cpu::step_of(plan, cpu::product_of(operands, plan, code)).goes_along_rows;
+  };
+  const std::int64_t much = std::int64_t{2} << 20;
+  EXPECT_EQ(goes_along_rows(much, 0), size != 4);
+  EXPECT_TRUE(goes_along_rows(much, 3));
+  EXPECT_TRUE(goes_along_rows(much / 2, 0));
+}
+
 // A few rows of C beside columns of B that are dealt: what a worker has stays in its L2, whatever
 // all of them have, and is walked by wide tiles. The bits are those of packed panels.
 TEST_P(Kernels, DealtColumnsStayWithTheirWorkers) {

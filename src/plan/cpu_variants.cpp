@@ -263,10 +263,46 @@ bool CpuVariants::strides_beside_panels(const TileConfig& packed) const {
 
 bool CpuVariants::goes_along_rows_here(const TileConfig& packed, int workers) const {
   const bool are_shared = workers > 1 && cols_of(packed) < product.shape.n;
+  const std::int64_t rows = rows_of(packed);
+  const std::int64_t cols = cols_of(packed);
+  const int size = size_of(kernel.a);
   return kernel.reads_in_place && !is_narrow_tile(packed.mr) && product.b_rows_are_dense &&
-         goes_along_rows(request.machine.scratchpad_bytes, packed.nr, rows_of(packed),
-                         cols_of(packed), product.shape.k, size_of(kernel.a),
-                         are_shared && !may_cut_written_rows(request.machine));
+         !suits_register_tiles(request.machine, rows, cols, product.shape.k, size,
+                               product.b_begins_at_lines) &&
+         goes_along_rows(request.machine.scratchpad_bytes, packed.nr, rows, cols, product.shape.k,
+                         size, are_shared && !may_cut_written_rows(request.machine));
+}
+
+// From so much of k on panels write a C faster that would be written along its rows. Granite
+// Rapids, 2026-11-30, the time along rows over the time packed, C of 1.2 to 12 MB under 300 to 1900
+// columns, one thread, 96 products, B's rows off lines with k of 5 to 8 0.95, of 10 to 16 1.08, of
+// 22 and 30 1.12, at lines 0.98, 1.04, 1.0; off lines with A across and k of 10 to 28 1.15 to 1.27,
+// on two threads 1.14 to 1.27.
+bool CpuVariants::packs_short_depth(const TileConfig& packed) const {
+  constexpr std::int64_t kLeastDepth = 8;
+  return has_much_room(request.machine) && product.shape.k >= kLeastDepth &&
+         cols_of(packed) <= kMostPackedColumns;
+}
+
+// Whether B is one panel that is nearly full, beside rows of A from beyond L2: copies of these come
+// sooner than their parts. Granite Rapids, one thread and two, 2026-11-30, the time in place over
+// the time packed, k of 2 to 16 KB, 24 products of 24 to 32 columns of f32 1.09, 1.09 (1220×31×1245
+// 1.3), of 12 to 16 of f64 1.11, 1.03; f32 of 17 to 22 columns 1.0, of 38 and 39 0.88 to 0.97, of
+// 42 to 76 0.92 to 1.07. More workers and groups were not measured.
+bool CpuVariants::fills_a_panel(const TileConfig& packed) const {
+  constexpr std::int64_t kLeastRowBytes = 2 << 10;
+  constexpr std::int64_t kMostRowBytes = 16 << 10;
+  constexpr std::int64_t kManyRows = 48;
+  constexpr int kFewWorkers = 2;
+  const GemmShape& shape = product.shape;
+  const std::int64_t row_bytes = shape.k * size_of(kernel.a);
+  const bool is_full = shape.n <= packed.nr && 4 * shape.n >= 3 * packed.nr;
+  const bool is_far =
+      bytes_of(shape.m, shape.k, kernel.a) > static_cast<double>(request.machine.scratchpad_bytes);
+  return is_full && is_far && kernel.reads_in_place && !is_narrow_tile(packed.mr) &&
+         has_much_room(request.machine) && is_one_product() && most_workers() <= kFewWorkers &&
+         product.a_lies_along_k && product.b_rows_are_dense && shape.m > kManyRows &&
+         row_bytes >= kLeastRowBytes && row_bytes <= kMostRowBytes;
 }
 
 // As many blocks of rows as of the packed tile, and equal parts of its k-blocks.
@@ -442,7 +478,12 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
     // What is packed would be widened as well.
     if (kernel.widens) return tiles;
   }
-  if (goes_along_rows_here(packed, workers)) {
+  const bool goes_along_rows = goes_along_rows_here(packed, workers);
+  if (fills_a_panel(packed) || (goes_along_rows && packs_short_depth(packed))) {
+    tiles.push_back(packed);
+    return tiles;
+  }
+  if (goes_along_rows) {
     tiles.push_back(in_place(packed, true, workers, splits));
     return tiles;
   }

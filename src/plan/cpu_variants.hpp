@@ -74,6 +74,8 @@ struct CpuVariants {
   bool reads_a_beside_panels(const TileConfig& packed, int workers) const;
   bool strides_beside_panels(const TileConfig& packed) const;
   bool goes_along_rows_here(const TileConfig& packed, int workers) const;
+  bool packs_short_depth(const TileConfig& packed) const;
+  bool fills_a_panel(const TileConfig& packed) const;
   bool reads_in_registers() const;
   std::int64_t most_rows_in_registers() const;
   bool deals_columns(const TileConfig& packed, int workers, int splits) const;

@@ -353,6 +353,47 @@ TEST(Planner, FewRowsDealColumnsThatStayWithTheirWorkers) {
   EXPECT_FALSE(deals(ElementType::f32, {4, 1000, 1000}, 2));
 }
 
+// A large C of a short k: along its rows, from eight of k on from panels, and of f32 that L2 holds
+// by register tiles beside rows of B that begin at lines; and few columns beside a large A, where
+// they nearly fill a panel. Others than processors with 2 MB of L2 were not measured.
+TEST(Planner, PanelsWriteALargeCAndPackAFullPanelsA) {
+  const auto tile_of = [](std::string_view machine, ElementType type, const GemmShape& shape) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    const std::int64_t row_bytes = shape.n * size_of(type);
+    problem.b.alignment = static_cast<int>(std::min<std::int64_t>(128, row_bytes & -row_bytes));
+    return make_plan(problem, with_workers(machine_by_name(machine), 1)).tile;
+  };
+  for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+    const std::int64_t cols = 8 / size_of(type) * 16 - 2;  // of a panel of 32 or 16
+    for (const GemmShape& shape :
+         {GemmShape{1000, 1003, 8}, GemmShape{1000, 1024, 30}, GemmShape{1220, cols, 1245}}) {
+      const TileConfig packed = tile_of("sapphire-rapids", type, shape);
+      EXPECT_FALSE(packed.a_in_place || packed.b_in_place) << shape.n << "×" << shape.k;
+      const TileConfig other = tile_of("zen5", type, shape);
+      EXPECT_TRUE(other.a_in_place || other.b_in_place) << shape.n << "×" << shape.k;
+    }
+    for (const GemmShape& shape : {GemmShape{1000, 1003, 7}, GemmShape{1220, cols / 2 + 2, 1245},
+                                   GemmShape{1220, cols + 12, 1245}, GemmShape{150, cols, 1245}}) {
+      const TileConfig in_place = tile_of("sapphire-rapids", type, shape);
+      EXPECT_TRUE(in_place.a_in_place || in_place.b_in_place) << shape.n << "×" << shape.k;
+    }
+  }
+  // Not measured: many workers, groups, longer rows of A or of B.
+  const auto packs = [](const GemmShape& shape, int workers, std::size_t groups) {
+    Problem problem = dense_problem(shape);
+    problem.groups.assign(groups, shape);
+    const Plan plan = make_plan(problem, with_workers(machine_by_name("sapphire-rapids"), workers));
+    return !plan.tile.a_in_place && !plan.tile.b_in_place;
+  };
+  EXPECT_TRUE(packs({1220, 31, 1245}, 2, 1));
+  EXPECT_FALSE(packs({1220, 31, 1245}, 16, 1));
+  EXPECT_FALSE(packs({1220, 31, 1245}, 2, 3));
+  EXPECT_FALSE(packs({1220, 31, 9000}, 1, 1));
+  EXPECT_FALSE(packs({100, 20001, 16}, 1, 1));
+  EXPECT_TRUE(tile_of("sapphire-rapids", ElementType::f32, {600, 800, 16}).b_in_place);
+  EXPECT_FALSE(tile_of("sapphire-rapids", ElementType::f32, {600, 803, 16}).b_in_place);
+}
+
 // Experts without tokens have no work.
 TEST(Planner, EmptyProductsAreNoWork) {
   Problem problem = dense_problem({1, 128, 128}, gemm_types_for(ElementType::f32));
