@@ -59,15 +59,12 @@ std::int64_t bytes_of_b(const Product& product) {
   return product.depth() * product.c.cols * size_of(product.b.type);
 }
 
-// Of what a worker has of B, which comes back to it in the next call, and stays in its L2: its
-// columns, where each has a tile of them alone, or its part of k as well, where that is divided.
-// Emerald Rapids, 2026-11, columns dealt, the time with all of B asked for over the time so, 4, 8
-// and 16 threads: f32 4×1000×1000 3.3, 2.2, 2.4; 8×1000×1000 2.2, 2.9, 2.6; f64 8×500×1000 2.3,
-// 2.9, 2.3. With k divided, Granite Rapids, two threads, 2026-11-30, 20 to 24 products of one to
-// eight rows beside a B of 2.1 to 4.2 MB: f32 1.26, A across 1.28, f64 1.24, 1.25, bf16 1.13, f16
-// 1.19, i8 1.02, by AVX2 f32 1.11; of nine to sixteen rows 1.01, but of rows whole pages apart,
-// which share few places in L2, 10×1024×700 0.72, 14×1024×900 0.61. More rows, smaller second-level
-// caches and AMD's were not measured.
+// Whether few rows of C find the part of B in L2 that a worker with a part of k had in the call
+// before. Granite Rapids, two threads, 2026-11-30, the time with all of B asked for over the time
+// so, 20 to 24 products of one to eight rows beside a B of 2.1 to 4.2 MB: f32 1.26, A across 1.28,
+// f64 1.24, 1.25, bf16 1.13, f16 1.19, i8 1.02, by AVX2 f32 1.11; of nine to sixteen rows 1.01, but
+// of rows whole pages apart, which share few places in L2, 10×1024×700 0.72, 14×1024×900 0.61. More
+// rows, smaller second-level caches and AMD's were not measured.
 constexpr std::int64_t kMostRowsOfDividedK = 16;
 
 bool stays_where_k_is_divided(const Plan& plan, const Product& product) {
@@ -78,6 +75,11 @@ bool stays_where_k_is_divided(const Plan& plan, const Product& product) {
          rows <= kMostRowsOfDividedK && !collide;
 }
 
+// Of what a worker has of B, which comes back to it in the next call, and stays in its L2: its
+// columns, where each has a tile of them alone, or its part of k as well, where that is divided.
+// Emerald Rapids, 2026-11, columns dealt, the time with all of B asked for over the time so, 4, 8
+// and 16 threads: f32 4×1000×1000 3.3, 2.2, 2.4; 8×1000×1000 2.2, 2.9, 2.6; f64 8×500×1000 2.3,
+// 2.9, 2.3.
 std::int64_t bytes_of_share(const Plan& plan, const Product& product) {
   const std::int64_t size = size_of(product.b.type);
   const std::int64_t cols = product.block_cols();
