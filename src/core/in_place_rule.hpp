@@ -5,7 +5,6 @@
 
 #include "core/much_room.hpp"
 #include "core/orientation_rule.hpp"
-#include "tessera/machine.hpp"
 
 namespace tessera {
 
@@ -67,26 +66,36 @@ constexpr std::int64_t kRowsOfWideTilesFromL2 = 12;
 constexpr std::int64_t kShortDepth = 32;
 constexpr std::int64_t kPartOfL2 = 2;
 
-// Of those, C that much second-level cache holds is written faster by register tiles that read B in
-// place, where f32 begins at lines in each of its rows. Granite Rapids, one thread, operands in
-// rows, 2026-11-30, the time along rows over the time so, C of 1.2 MB with k of 10 to 16 (four
+// A block of C where there are wide registers, `nr` columns of a register tile, and rows of B are
+// dense. `cuts_rows`: workers share C's rows, and its columns may not be written so
+// (core/passing_rule.hpp).
+struct WrittenBlock {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t depth = 0;
+  int nr = 0;
+  int element_bytes = 0;
+  int sum_bytes = 0;
+  bool b_begins_at_lines = false;
+  bool cuts_rows = false;
+};
+
+// A C that much second-level cache holds is written faster by register tiles that read B in place,
+// where f32 begins at lines in each of its rows. Granite Rapids, one thread, operands in rows,
+// 2026-11-30, the time along rows over the time so, C of 1.2 MB with k of 10 to 16 (four
 // products) 1.3, with 22 and 30 1.16, of 1.8 MB 1.15, 1.0; of 2.6 to 4 MB 0.7, f64 with 1.5 MB 0.7.
 // With less of k products may go the short way, whose form is kept for a B at any address.
-inline bool suits_register_tiles(const Machine& machine, std::int64_t rows, std::int64_t cols,
-                                 std::int64_t depth, int element_bytes, bool b_begins_at_lines) {
+inline bool suits_register_tiles(const WrittenBlock& c, std::int64_t scratchpad_bytes) {
   constexpr int kSize = 4;
   constexpr std::int64_t kLeastDepth = 9;
-  return has_much_room(machine) && b_begins_at_lines && element_bytes == kSize &&
-         depth >= kLeastDepth && rows * cols * element_bytes <= machine.scratchpad_bytes;
+  return has_much_room(scratchpad_bytes) && c.b_begins_at_lines && c.element_bytes == kSize &&
+         c.depth >= kLeastDepth && c.rows * c.cols * c.element_bytes <= scratchpad_bytes;
 }
 
-// Of a block of C, where there are wide registers, `nr` columns of a register tile, and B's rows
-// are dense. `cuts_rows`: workers share C's rows, and its columns may not be written so
-// (core/passing_rule.hpp).
-inline bool goes_along_rows(std::int64_t scratchpad_bytes, int nr, std::int64_t rows,
-                            std::int64_t cols, std::int64_t depth, int sum_bytes, bool cuts_rows) {
-  return !cuts_rows && depth <= kShortDepth && rows > kRowsOfOneWideTile && 2 * cols > nr &&
-         kPartOfL2 * rows * cols * sum_bytes >= scratchpad_bytes;
+inline bool goes_along_rows(const WrittenBlock& c, std::int64_t scratchpad_bytes) {
+  return !c.cuts_rows && c.depth <= kShortDepth && c.rows > kRowsOfOneWideTile &&
+         2 * c.cols > c.nr && kPartOfL2 * c.rows * c.cols * c.sum_bytes >= scratchpad_bytes &&
+         !suits_register_tiles(c, scratchpad_bytes);
 }
 
 // Whether the last cache does not hold so many bytes from one call to the next: a third of it, of

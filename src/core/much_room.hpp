@@ -8,9 +8,13 @@
 namespace tessera {
 
 // What some rules ask for besides: they were measured on machines with so much, and not with less.
-inline bool has_much_room(const Machine& machine) {
+inline bool has_much_room(std::int64_t scratchpad_bytes) {
   constexpr std::int64_t kMuch = std::int64_t{2} << 20;
-  return machine.scratchpad_bytes >= kMuch;
+  return scratchpad_bytes >= kMuch;
+}
+
+inline bool has_much_room(const Machine& machine) {
+  return has_much_room(machine.scratchpad_bytes);
 }
 
 }  // namespace tessera

@@ -224,18 +224,18 @@ bool shares_rows_of_c(const Plan& plan, const Product& product) {
 bool goes_along_rows(const Plan& plan, const Product& product) {
   const KernelCode& code = *product.code;
   if (!product.a_in_place || code.wide_rows == 0 || is_narrow_tile(code.mr)) return false;
-  const std::int64_t rows = product.block_rows();
-  const std::int64_t cols = product.block_cols();
-  const std::int64_t depth = product.depth();
-  const bool cuts_rows = shares_rows_of_c(plan, product) && !may_cut_written_rows(plan.machine);
-  if (!tessera::goes_along_rows(second_level_cache(plan), code.nr, rows, cols, depth,
-                                size_of(code.accumulator), cuts_rows)) {
-    return false;
-  }
   const int size = size_of(product.b.type);
-  const bool at_lines =
-      begin_at_lines(product.b.row_stride * size, reinterpret_cast<std::uintptr_t>(product.b.data));
-  return !suits_register_tiles(plan.machine, rows, cols, depth, size, at_lines);
+  const WrittenBlock block{
+      .rows = product.block_rows(),
+      .cols = product.block_cols(),
+      .depth = product.depth(),
+      .nr = code.nr,
+      .element_bytes = size,
+      .sum_bytes = size_of(code.accumulator),
+      .b_begins_at_lines = begin_at_lines(product.b.row_stride * size,
+                                          reinterpret_cast<std::uintptr_t>(product.b.data)),
+      .cuts_rows = shares_rows_of_c(plan, product) && !may_cut_written_rows(plan.machine)};
+  return tessera::goes_along_rows(block, second_level_cache(plan));
 }
 
 int streams_of(const Plan& plan, const Product& product) {

@@ -263,14 +263,17 @@ bool CpuVariants::strides_beside_panels(const TileConfig& packed) const {
 
 bool CpuVariants::goes_along_rows_here(const TileConfig& packed, int workers) const {
   const bool are_shared = workers > 1 && cols_of(packed) < product.shape.n;
-  const std::int64_t rows = rows_of(packed);
-  const std::int64_t cols = cols_of(packed);
   const int size = size_of(kernel.a);
+  const WrittenBlock block{.rows = rows_of(packed),
+                           .cols = cols_of(packed),
+                           .depth = product.shape.k,
+                           .nr = packed.nr,
+                           .element_bytes = size,
+                           .sum_bytes = size,
+                           .b_begins_at_lines = product.b_begins_at_lines,
+                           .cuts_rows = are_shared && !may_cut_written_rows(request.machine)};
   return kernel.reads_in_place && !is_narrow_tile(packed.mr) && product.b_rows_are_dense &&
-         !suits_register_tiles(request.machine, rows, cols, product.shape.k, size,
-                               product.b_begins_at_lines) &&
-         goes_along_rows(request.machine.scratchpad_bytes, packed.nr, rows, cols, product.shape.k,
-                         size, are_shared && !may_cut_written_rows(request.machine));
+         goes_along_rows(block, request.machine.scratchpad_bytes);
 }
 
 // From so much of k on panels write a C faster that would be written along its rows. Granite

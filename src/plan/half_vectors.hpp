@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/in_place_rule.hpp"
-#include "plan/whole_rows.hpp"
+#include "core/much_room.hpp"
 #include "tessera/machine.hpp"
 
 namespace tessera {
@@ -13,8 +13,7 @@ namespace tessera {
 inline bool multiplies_in_halves(const Machine& machine, int mr) {
   constexpr double kMostFlops = 32 * 5e9;
   const double peak = machine.peak(ElementType::f32);
-  return !is_narrow_tile(mr) && peak > 0 && peak <= kMostFlops &&
-         machine.scratchpad_bytes < kRoomForWholeRows;
+  return !is_narrow_tile(mr) && peak > 0 && peak <= kMostFlops && !has_much_room(machine);
 }
 
 // Rows of B that are interleaved and lie a multiple of this apart collide in its nearest cache.
