@@ -75,6 +75,85 @@ constexpr std::int64_t kDepthBytesOfBlocks = 256;
   return depth_bytes <= deepest && panel_depth_bytes(depth_bytes) * cols <= most;
 }
 
+// Few rows of C that are all one tile's, beside a B of dense rows.
+struct FewRows {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;         // of a tile,
+  std::int64_t depth = 0;        // and of k
+  int packed_size = 0;           // bytes of an element of B
+  std::int64_t b_row_bytes = 0;  // from one row of B to the next
+  double b_bytes = 0;            // that a worker has of it
+};
+constexpr std::int64_t kMostRowsByPieces = 64;
+
+// Blocks of B that one of the workers has, of so many tiles side by side: those of whole tiles, or
+// of a part of k where there are fewer tiles than workers.
+constexpr std::int64_t blocks_of_worker(std::int64_t tiles, std::int64_t blocks_of_k,
+                                        std::int64_t workers) {
+  const auto shared = [&](std::int64_t count) { return (count + workers - 1) / workers; };
+  return tiles >= workers ? shared(tiles) * blocks_of_k : shared(tiles * blocks_of_k);
+}
+
+// Whether workers are dealt columns of C then rather than rows, of which each would pack all of B:
+// not where a cut through many rows leaves nearly all of them a line that two workers write, beside
+// a short k. `c_alignment` is that of C's rows, in bytes. The same machine, two threads,
+// microseconds by rows and by columns: 64×300×300 12.8, 17.4, 64×500×300 22.6, 28.2,
+// 64×700×200 19.6, 30.4, 64×700×500 45, 41, 64×200×1000 30, 22; of rows that lie on lines
+// 64×400×300 17.9, 14.9, on halves 64×1000×300 41, 35; of 32 rows by columns 24×500×300 1.3,
+// 32×250×1000 1.25, 32×300×300 1.03 times as fast, 48 products of 17 to 31 rows with k of
+// 60 to 400 0.99.
+constexpr bool deals_columns_by_pieces(std::int64_t rows, std::int64_t depth,
+                                       std::int64_t c_alignment) {
+  constexpr std::int64_t kOneStrip = 32;
+  constexpr std::int64_t kLongDepth = 500;
+  constexpr std::int64_t kLongDepthOfOneStrip = 250;
+  constexpr std::int64_t kHalfLine = 32;
+  const std::int64_t least = rows <= kOneStrip ? kLongDepthOfOneStrip : kLongDepth;
+  return depth >= least || c_alignment >= kHalfLine;
+}
+
+// k of a block beside such rows: all of it, as long as the rows leave room in L2 for B's panels
+// where they are packed. The same machine, one thread, microseconds with all of k and with 256:
+// 32×250×4000 99, 132, 16×64×10000 35, 55, 40×40×5000 39, 38; 40×40×10000 130, 81, 40×40×20000 410,
+// 211, 64×100×8000 240, 214.
+constexpr std::int64_t depth_by_pieces(std::int64_t rows, int packed_size,
+                                       std::int64_t scratchpad_bytes) {
+  constexpr std::int64_t kPartOfL2 = 5;
+  return scratchpad_bytes / kPartOfL2 / (rows > 0 ? rows : 1) / packed_size;
+}
+
+// Whether they are multiplied by B's panels piece by piece, as those are packed: a piece stays in
+// the nearest cache until all rows have met it, and a panel's sums where they are, over all of k.
+// Of 16 bits, where an instruction makes pairs of whole lines; bytes come as half lines. Granite
+// Rapids, 2026-11-30, bf16, the time with panels of 256 of k packed before over the time so, k×n of
+// 64×500, 100×1000, 300×300, 1000×200 and 1000×1000, one thread: 8 rows 1.72, 2.56, 2.36, 1.69,
+// 1.41, 16 1.83, 2.27, 2.03, 1.58, 1.53, 32 1.28, 1.56, 1.47, 1.36, 1.34, 64 1.02, 1.27, 1.23,
+// 1.21, 1.16; two 8 1.85, 1.52, 1.54, 1.50, 1.38, 16 1.70, 1.66, 1.39, 1.38, 1.28, 32 1.34, 1.15,
+// 1.25, 1.21, 1.44, 64 1.12, 1.03, 0.90, 1.26, 1.33. From beyond L2 B had better come by long
+// rows: 16×4096×4096 0.65, 16×768×2048 0.66, of 2 MB 32×256×4096 0.69, 32×1024×1024 0.94; bytes
+// 0.75 to 1.1, f16 in two parts 0.6 to 1.1, columns along k 0.9 to 1.05. Short rows of many strips
+// are faster flat (40×60×200 0.7), or from end to end (64×5000×200 0.73, 64×4096×256 0.64), and of
+// less than 64 bytes (32×500×20 0.8); a B of 4 to 9 KB 0.87 to 0.92.
+constexpr bool packs_by_pieces(const FewRows& product, std::int64_t scratchpad_bytes) {
+  constexpr std::int64_t kRowsOfOneStrip = 32;
+  constexpr std::int64_t kLineBytes = 64;
+  constexpr std::int64_t kFewPlacesBytes = 512;
+  constexpr double kLeastBytes = 16 << 10;
+  const auto l2 = static_cast<double>(scratchpad_bytes);
+  const std::int64_t depth_bytes = product.depth * product.packed_size;
+  const double c_bytes =
+      4.0 * static_cast<double>(product.rows) * static_cast<double>(product.cols);
+  const bool is_flat =
+      product.rows > kRowsOfOneStrip && suits_flat_blocks(depth_bytes, product.cols);
+  const bool is_short = (product.rows > kRowsOfOneStrip / 2 && depth_bytes < kLineBytes) ||
+                        (product.depth < 8 * product.rows && 4 * c_bytes > l2);
+  const double most = rows_collide(product.b_row_bytes)            ? l2 / 2
+                      : product.b_row_bytes % kFewPlacesBytes == 0 ? 3 * l2 / 4
+                                                                   : l2;
+  return product.rows <= kMostRowsByPieces && product.packed_size == 2 &&
+         product.b_bytes > kLeastBytes && product.b_bytes <= most && !is_flat && !is_short;
+}
+
 // So few columns of C have room in the registers beside each other.
 constexpr std::int64_t kColumnsTogether = 64;
 

@@ -1,6 +1,7 @@
 #include "cpu/blocking.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/in_place_rule.hpp"
 #include "core/much_room.hpp"
@@ -75,6 +76,20 @@ bool stays_where_k_is_divided(const Plan& plan, const Product& product) {
          rows <= kMostRowsOfDividedK && !collide;
 }
 
+// What the blocks of one of the workers have of B.
+std::int64_t bytes_of_blocks(const Plan& plan, const Product& product) {
+  const std::int64_t size = size_of(product.b.type);
+  const std::int64_t cols = product.block_cols();
+  const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
+  const std::int64_t tiles = ceil_div(product.c.cols, cols);
+  const bool divides_k = plan.schedule.kind != ScheduleKind::data_parallel;
+  const std::int64_t workers =
+      std::min<std::int64_t>(std::min(plan.schedule.workers, plan.machine.workers),
+                             divides_k ? std::numeric_limits<std::int64_t>::max() : tiles);
+  const std::int64_t each = blocks_of_worker(tiles, ceil_div(product.depth(), depth), workers);
+  return std::min(product.depth() * product.c.cols, each * depth * cols) * size;
+}
+
 // Of what a worker has of B, which comes back to it in the next call, and stays in its L2: its
 // columns, where each has a tile of them alone, or its part of k as well, where that is divided.
 // Emerald Rapids, 2026-11, columns dealt, the time with all of B asked for over the time so, 4, 8
@@ -84,16 +99,12 @@ std::int64_t bytes_of_share(const Plan& plan, const Product& product) {
   const std::int64_t size = size_of(product.b.type);
   const std::int64_t cols = product.block_cols();
   const std::int64_t tiles = ceil_div(product.c.cols, cols);
-  const std::int64_t workers = std::min(plan.schedule.workers, plan.machine.workers);
   const std::int64_t all = product.depth() * product.c.cols * size;
   if (product.c.rows > product.block_rows()) return all;
   if (plan.schedule.kind == ScheduleKind::data_parallel) {
     return tiles <= plan.schedule.workers ? product.depth() * cols * size : all;
   }
-  if (!stays_where_k_is_divided(plan, product)) return all;
-  const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
-  const std::int64_t each = ceil_div(tiles * ceil_div(product.depth(), depth), workers);
-  return std::min(all, each * depth * cols * size);
+  return stays_where_k_is_divided(plan, product) ? bytes_of_blocks(plan, product) : all;
 }
 
 // Whether a worker's columns of B are in its L2 when they are wanted. Those of a group's products
@@ -404,6 +415,27 @@ bool may_pack_in_passing(const Product& product) {
          product.code->passing_cols > 0 && are_dense;
 }
 
+bool packs_by_pieces(const Plan& plan, const Product& product) {
+  const bool may_be = product.code->piece_depth > 0 && !product.b_in_place &&
+                      product.packed_b == nullptr && product.b.col_stride == 1 &&
+                      product.c.rows <= product.block_rows() && plan.problem.groups.size() == 1;
+  if (!may_be) return false;
+  const FewRows few{.rows = product.c.rows,
+                    .cols = product.block_cols(),
+                    .depth = product.block_depth(),
+                    .packed_size = product.code->packed_size_b,
+                    .b_row_bytes = product.b.row_stride * size_of(product.b.type),
+                    .b_bytes = static_cast<double>(bytes_of_blocks(plan, product))};
+  return tessera::packs_by_pieces(few, second_level_cache(plan));
+}
+
+int rows_in_place_by_pieces(const Product& product) {
+  const int registers = product.code->mr / 2;
+  const std::int64_t rows = product.c.rows;
+  const bool fill_registers = rows <= product.code->mr || rows % registers == 0;
+  return fill_registers ? rows_in_place(product) : 0;
+}
+
 bool reads_near(const Plan& plan, const Product& product) {
   return may_pack_in_passing(product) &&
          tessera::reads_near(plan.machine, faced_block(product), places_of(product));
@@ -519,7 +551,9 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   blocking.step = step.depth;
   blocking.streams = step.streams;
   blocking.rows_ahead = step.rows_ahead;
-  blocking.tile_rows = rows_in_place(product);
+  blocking.packs_by_pieces = packs_by_pieces(launch.plan, product);
+  blocking.tile_rows =
+      blocking.packs_by_pieces ? rows_in_place_by_pieces(product) : rows_in_place(product);
   const bool widens_a = product.widens_a();
   blocking.a_in_place = !widens_a && (blocking.tile_rows > 0 || blocking.rows_ahead > 0);
   const bool keeps_rows = keeps_rows_of_a(product) && !code.packing_copies_rows;
@@ -555,6 +589,13 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
         panels_fetched_together(blocking.rows, blocking.fetches_near) * code.passing_cols;
   }
   blocking.fetches_sums = step.fetches_sums || fetches_rows_of_c(launch.plan, product);
+  if (blocking.packs_by_pieces) {
+    blocking.rows = round_up(rows, strip);
+    blocking.cols = product.block_cols();
+    blocking.keeps_b = false;
+    blocking.fetches_panels = false;
+    return blocking;
+  }
   if (holds_b_near(product, depth, l2)) {
     blocking.rows = round_up(rows, strip);
     // Nothing is packed for the next ones then, and tile registers are set up once. Granite Rapids,
@@ -602,7 +643,9 @@ PanelSizes panel_sizes(const Launch& launch) {
     if (launch.multiplies() && blocking.passes) {
       sizes.b = std::max(sizes.b, line_up(code.panel_bytes_passing(blocking.depth)));
     }
-    if (launch.multiplies() && !product.b_in_place && product.packed_b == nullptr) {
+    if (launch.multiplies() && blocking.packs_by_pieces) {
+      sizes.b = std::max(sizes.b, line_up(code.panel_bytes_b(code.piece_depth)));
+    } else if (launch.multiplies() && !product.b_in_place && product.packed_b == nullptr) {
       const std::int64_t cols = blocking.keeps_b ? block_cols : std::min(block_cols, blocking.cols);
       const std::int64_t panels = (cols + code.nr - 1) / code.nr;
       sizes.b = std::max(sizes.b, line_up(panels * code.panel_bytes_b(blocking.depth)));

@@ -58,7 +58,8 @@ struct Blocking {
   bool fetches_b = false;  // in place, ahead of time
   // B is packed in passing (BlockTask::passing_panel), A and B lie in place.
   bool passes = false;
-  bool reads_near = false;  // A and B lie in place, and KernelCode::multiply_small reads them
+  bool packs_by_pieces = false;  // B in passing, of few rows of A in tile registers
+  bool reads_near = false;       // A and B lie in place, and KernelCode::multiply_small reads them
   // Of the piece of A and of the columns of B after the last ones, that are fetched ahead.
   std::int64_t fetched_rows = 0;
   std::int64_t fetched_cols = 0;
@@ -107,6 +108,11 @@ bool may_pack_in_passing(const Product& product);
 
 // Whether a block of C reads such a B where it lies instead (core/near_rule.hpp).
 bool reads_near(const Plan& plan, const Product& product);
+
+// Whether tile registers have B packed by pieces (core/tile_registers_rule.hpp), and the rows of A
+// that they then read where they lie; 0: A is packed.
+bool packs_by_pieces(const Plan& plan, const Product& product);
+int rows_in_place_by_pieces(const Product& product);
 
 // Whether tile registers fetch rows of C (BlockTask::fetches_sums).
 bool fetches_rows_of_c(const Plan& plan, const Product& product);

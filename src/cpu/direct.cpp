@@ -163,6 +163,10 @@ Share share_of(const DirectForm& form, int workers) {
   constexpr std::int64_t kColumnsForEachRow = 4;
   constexpr std::int64_t kPackedForEachRow = 1;  // by every worker
   constexpr std::int64_t kPartsOfUnevenStrips = 2;
+  if (form.keeps_columns_apart) {
+    const std::int64_t cols = size_of_part(form.task.cols, workers, form.columns.tile);
+    if (cols > 0) return {cols, true};
+  }
   const std::int64_t rows = size_of_part(form.task.rows, workers, form.rows.tile);
   if (form.keeps_rows_whole || (rows > 0 && form.fetches_rows)) return {rows, false};
   if (shares_lines(form.columns, form.rows)) {
@@ -292,13 +296,15 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   }
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
-  form.task.tile_rows = static_cast<std::int16_t>(rows_in_place(product));
+  const bool by_pieces = packs_by_pieces(plan, product);
+  form.task.tile_rows = static_cast<std::int16_t>(by_pieces ? rows_in_place_by_pieces(product)
+                                                            : rows_in_place(product));
   const auto source_a = [&]() -> PackSource {
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };
   form.task.rows_ahead = static_cast<std::int16_t>(step.rows_ahead);
   form.keeps_rows_whole = step.goes_along_rows && !may_cut_written_rows(plan.machine);
-  const bool by_strips = walks_strips(plan, product);
+  const bool by_strips = !by_pieces && walks_strips(plan, product);
   if (product.widens_whole) sizes.element_bytes = kernel.packed_size_a;
   const bool fetches_few =
       is_small_kernels && product.sums_in_c() && fetches_sums_of_few_steps(sizes, plan);
@@ -324,13 +330,19 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
                             product.b.row_stride};
   if (product.widens_whole && product.b_in_place && !lies_along_k(source_b)) {
     widen_first(source_b, kernel, form.b, form.task.b);
+  } else if (by_pieces) {
+    form.passes = true;
+    const std::int64_t c_row_bytes = product.c.row_stride * size_of(product.c.type);
+    form.keeps_columns_apart =
+        deals_columns_by_pieces(product.c.rows, product.depth(), c_row_bytes & -c_row_bytes);
+    form.b.bytes = line_up(kernel.panel_bytes_b(kernel.piece_depth));
   } else if (product.widens_whole || !product.b_in_place) {
     const std::int64_t panel_bytes = kernel.panel_bytes_b(product.depth());
     const std::int64_t panels = (product.c.cols + kernel.nr - 1) / kernel.nr;
     form.b = {kernel.pack_b, source_b, line_up(panels * panel_bytes)};
     form.task.b = {nullptr, false, 1, kernel.nr, panel_bytes};
   }
-  if (form.passes) {
+  if (form.passes && !by_pieces) {
     form.multiply = kernel.multiply;
     form.task.multiply_adds_load = has_spare_loads();
     form.b.bytes = line_up(kernel.panel_bytes_passing(product.depth()));

@@ -49,6 +49,9 @@ struct DirectForm {
   std::uintptr_t line_bits = 0;
   bool keeps_rows_whole = false;  // C's: several threads take parts of its rows alone
   bool fetches_rows = false;      // C's, of which the processor fetches what comes next, too
+  // Several threads take parts of the columns, if there are enough: with rows each would pack all
+  // of B, by pieces (core/tile_registers_rule.hpp).
+  bool keeps_columns_apart = false;
   // For a part of the columns or rows: what it has a multiple of, and bytes from one to the next in
   // the operand that has them, B or A, and in C.
   struct Side {

@@ -211,8 +211,9 @@ struct BlockTask {
   // Rows of a B in place that few rows of A, in place too, fetch ahead where they walk it by wide
   // tiles (wide_tiles.hpp), with a `sum`; 0: they do not.
   std::int16_t rows_ahead = 0;
-  // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing;
-  // null: none is. Both operands are in place then, and their rows dense.
+  // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing,
+  // or for a piece of it of tile registers; null: none is. Of theirs B is in place then, at any
+  // strides; else both operands, and their rows are dense.
   void* passing_panel = nullptr;
   double alpha = 1;
   double beta = 0;  // 0 does not read the sum
@@ -245,6 +246,7 @@ struct KernelCode {
   bool widens = false;           // the same, or has widened A's rows before (widen_rows)
   bool multiplies_dots = false;  // reads both in place where both lie along k
   int passing_cols = 0;          // of a panel that is packed in passing; 0: none is
+  int piece_depth = 0;           // of k, of which a panel is packed in passing; 0: none is
   // Up to so many rows of A multiply a large B in place as few streams, and as many; 0: none do.
   std::int64_t few_stream_rows = 0;
   std::int64_t many_stream_rows = 0;

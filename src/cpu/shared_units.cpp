@@ -103,7 +103,7 @@ void choose_units(const Launch& launch, const Product& product, Blocking& blocki
     }
   }
   const std::int64_t unit = std::min(rows, blocking.rows);
-  if (unit >= product.block_rows()) return;
+  if (unit >= product.block_rows() || blocking.packs_by_pieces) return;
   blocking.unit = unit;
   // Pieces of rows are smaller then, and each needs all of B's block.
   if (!blocking.passes) blocking.keeps_b = true;

@@ -312,6 +312,19 @@ class TileRegisters {
     to_ = to;
   }
 
+  // The same block's further chunks of k, behind those that multiply() had.
+  template <class Multiply, Staying What>
+  void go_on(const Strip& a, const unsigned char* b, std::int64_t chunks) {
+    finish_stores();
+    if (is_low_) {
+      is_wide_ ? go_on_as<BlockRegisters<Multiply, What, true, true>>(a, b, chunks)
+               : go_on_as<BlockRegisters<Multiply, What, true, false>>(a, b, chunks);
+    } else {
+      is_wide_ ? go_on_as<BlockRegisters<Multiply, What, false, true>>(a, b, chunks)
+               : go_on_as<BlockRegisters<Multiply, What, false, false>>(a, b, chunks);
+    }
+  }
+
   // Rows of C to fetch while the next block is multiplied.
   void fetch_beside(const RowsToFetch& rows) { to_fetch_ = rows; }
 
@@ -350,6 +363,20 @@ class TileRegisters {
       b += kStepB;
     }
     to_fetch_.fetch_some();
+    multiply_chunk<Block, false, false>(a, b, {}, {}, {});
+  }
+
+  template <class Block>
+  [[gnu::always_inline]] static void go_on_as(Strip a, const unsigned char* b,
+                                              std::int64_t chunks) {
+    constexpr std::int64_t kStepB = Block::Multiply::kParts * kChunkBytesB;
+    Block::load(a, b);
+    for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
+      const Strip next = a.next(chunk + 1 == chunks);
+      multiply_chunk<Block, false, true>(a, b, next, {}, {});
+      a = next;
+      b += kStepB;
+    }
     multiply_chunk<Block, false, false>(a, b, {}, {}, {});
   }
 

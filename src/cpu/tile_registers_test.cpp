@@ -299,7 +299,7 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
     const cpu::Launch launch{plan, code, {}, {}};
     return cpu::blocking_of(launch, cpu::product_of(operands, plan, code));
   };
-  const GemmShape shape{64, 1024, 64};
+  const GemmShape shape{96, 1024, 64};  // more rows than B is packed by pieces for
   const auto blocking = [&](std::int64_t l2, std::int64_t block_k, std::int64_t padding) {
     return blocking_for(shape, l2, block_k, padding);
   };
@@ -319,7 +319,7 @@ TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   // Rows of 65 or 64 whole lines, with so many steps of k.
   const auto fetches = [&](std::int64_t steps, std::int64_t padding) {
     const std::int64_t depth = steps * code.depth_step;
-    return blocking_for({64, 1024, depth}, near, depth, padding).fetches_sums;
+    return blocking_for({shape.m, 1024, depth}, near, depth, padding).fetches_sums;
   };
   EXPECT_FALSE(fetches(3, 16));
   EXPECT_TRUE(fetches(4, 16));
@@ -352,7 +352,7 @@ TEST_P(Kernels, TileRegistersReadCollidingRowsBesideFewColumns) {
   if (!code.keeps_rows) GTEST_SKIP() << "reads no rows of A";
   const int size = size_of(kernel().a);
   const auto reads_rows = [&](std::int64_t cols, std::int64_t row_bytes) {
-    const GemmShape shape{40, cols, row_bytes / size};
+    const GemmShape shape{72, cols, row_bytes / size};
     Plan plan =
         plan_for(kernel(), types_of(kernel(), true), shape, {shape.m, shape.n, 1024 / size}, {});
     Product product(plan.problem.types, shape, 0, Fill::normal, 1);

@@ -263,6 +263,9 @@ BlockOperand TileRunner::block_of_b(const TileExtent& tile, std::int64_t iterati
     return {at(b, k + from, tile.col + first_col), true, product_.along_stride_b(), b.row_stride,
             0};
   }
+  if (blocking_.packs_by_pieces) {
+    return {at(b, k, tile.col + first_col), true, b.col_stride, b.row_stride, 0};
+  }
   if (product_.packed_b != nullptr) {
     const PackedLayout layout = packed_layout(code, product_.specs.b.block_rows, b.rows, b.cols);
     const auto* packed = static_cast<const unsigned char*>(product_.packed_b->data());
@@ -368,7 +371,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   const bool looks_ahead = depth > 0 && streams == 0 && !blocking_.needs_sums() &&
                            (is_one_step || blocking_.a_in_place) && !product_.is_dots;
   task.ahead = looks_ahead ? &ahead_ : nullptr;
-  if (depth > 0 && blocking_.passes) {
+  if (depth > 0 && (blocking_.passes || blocking_.packs_by_pieces)) {
     task.passing_panel = b_panels_;
     held_b_ = {};
   }

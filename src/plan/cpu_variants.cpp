@@ -456,10 +456,50 @@ int CpuVariants::depth_beside_few_columns(std::int64_t cols, std::int64_t splits
   return choose_block_k(shape.k, kernel, splits, block / cols);
 }
 
+// As the backend does (cpu/blocking.cpp) with rows as far apart as they are long.
+bool CpuVariants::packs_by_pieces_here(const TileConfig& packed, int workers, int splits) const {
+  const GemmShape& shape = product.shape;
+  const bool may_be = has_tile_registers(kernel) && kernel.products == 1 &&
+                      product.b_rows_are_dense && is_one_product() && packed.block_m >= shape.m &&
+                      !packed.rows_alike;
+  if (!may_be) return false;
+  const std::int64_t cols = std::max<std::int64_t>(1, cols_of(packed));
+  const std::int64_t tiles = pieces(shape.n, cols);
+  const std::int64_t each = blocks_of_worker(tiles, splits, workers);
+  const FewRows few{
+      .rows = shape.m,
+      .cols = cols,
+      .depth = pieces(shape.k, splits),
+      .packed_size = kernel.packed_size,
+      .b_row_bytes = shape.n * size_of(kernel.b),
+      .b_bytes = static_cast<double>(each) * bytes_of(pieces(shape.k, splits), cols, kernel.b)};
+  return packs_by_pieces(few, request.machine.scratchpad_bytes);
+}
+
+// Whether rows of C are dealt though columns of B could be, which are packed by pieces then, or a
+// long k: Granite Rapids, two threads, 2026-11-30, microseconds by rows and by k 64×40×5000 48, 30,
+// 64×100×8000 177, 97.
+bool CpuVariants::deals_rows_of_pieces(const TileConfig& packed, int workers) const {
+  constexpr std::int64_t kPanelsForEach = 2;
+  constexpr std::int64_t kDepthForEach = 1024;
+  const GemmShape& shape = product.shape;
+  const bool may_cut = packed.block_m < shape.m && shape.m <= kMostRowsByPieces;
+  if (!may_cut) return false;
+  if (may_split() && shape.k >= kDepthForEach * workers) return is_one_product();
+  const bool may_deal_columns =
+      shape.n >= kPanelsForEach * workers * kernel.tile.nr &&
+      deals_columns_by_pieces(shape.m, shape.k, request.problem.c.alignment);
+  if (!may_deal_columns) return false;
+  TileConfig by_columns = packed;
+  by_columns.block_m = choose_block(shape.m, 1, packed.mr);
+  by_columns.block_n = choose_block(shape.n, workers, packed.nr, widest_block());
+  return packs_by_pieces_here(by_columns, workers, 1);
+}
+
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   std::vector<TileConfig> tiles;
-  if (deals_few_rows(packed, workers)) return tiles;
+  if (deals_few_rows(packed, workers) || deals_rows_of_pieces(packed, workers)) return tiles;
   if (makes_tall_tiles(packed)) {
     tiles.push_back(tall(packed, splits));
     return tiles;
@@ -537,6 +577,11 @@ std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, i
   }
   if (reads_far_rows() && !packs_what_stays(packed, workers, splits)) return tiles;
   TileConfig tile = packed;
+  if (packs_by_pieces_here(packed, workers, splits)) {
+    const std::int64_t depth =
+        depth_by_pieces(shape.m, kernel.packed_size, request.machine.scratchpad_bytes);
+    tile.block_k = choose_block_k(shape.k, kernel, splits, depth * kernel.packed_size);
+  }
   const bool is_deep = packed.block_k * kernel.packed_size > kDepthBytesInPlace;
   tile.block_n = choose_block(
       packed.block_n, 1, packed.nr,

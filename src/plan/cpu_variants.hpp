@@ -68,6 +68,8 @@ struct CpuVariants {
   bool goes_short_way(const TileConfig& packed, int workers) const;
   TileConfig in_one_pass(TileConfig tile) const;
   bool copies_widened(const TileConfig& packed, int workers, int splits) const;
+  bool packs_by_pieces_here(const TileConfig& packed, int workers, int splits) const;
+  bool deals_rows_of_pieces(const TileConfig& packed, int workers) const;
   bool goes_short_way_of_narrow(const TileConfig& packed, int workers) const;
   bool reads_few_columns_in_place(const TileConfig& packed) const;
   int depth_beside_few_columns(std::int64_t cols, std::int64_t splits) const;

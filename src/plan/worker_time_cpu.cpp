@@ -140,6 +140,8 @@ struct Block {
   double b_row_bytes = 0;  // and from one row of B to the next
   double cols = 0;
   double depth = 0;
+  std::int64_t tile_cols = 0;  // of a whole one
+  std::int64_t tile_depth = 0;
   bool is_wide = false;  // at least half of all columns
   // Fewer than all, of B and of C, where their rows are rows in memory, too.
   bool cuts_rows_of_b = false;
@@ -149,6 +151,7 @@ struct Block {
   bool b_crosses_lines = false;  // its rows start off cache lines
   bool is_dots = false;          // B in place along k
   bool a_lies_along_k = false;
+  bool b_rows_are_dense = false;
   int a_size = 0;
   int b_size = 0;
 };
@@ -172,12 +175,15 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.cols =
       side_of_block(faced.shape.n, facing.block_n, faced.is_turned ? grid.m : grid.n, is_largest);
   block.depth = k / grid.k;
+  block.tile_cols = std::min<std::int64_t>(faced.shape.n, facing.block_n);
+  block.tile_depth = std::min<std::int64_t>(shape.k, facing.block_k);
   block.all_rows = static_cast<double>(faced.shape.m);
   block.is_wide = 2 * block.cols >= n;
   block.cuts_rows_of_b = block.cols < n && faced.b_rows_are_dense;
   block.cuts_rows_of_c = block.cols < n && faced.c_rows_are_dense;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
+  block.b_rows_are_dense = faced.b_rows_are_dense;
   block.a_lies_along_k = faced.a_lies_along_k;
   block.is_dots = makes_dots(faced, facing);
   block.b_crosses_lines = !block.is_dots && faced.b_rows_are_dense && !faced.b_begins_at_lines;
@@ -383,12 +389,47 @@ double widening(const Block& block, const Machine& machine, const KernelEntry& k
          machine.cost.pack_seconds_per_byte;
 }
 
-double packing(const Block& block, const Machine& machine, double footprint, bool copies_a) {
+// The share of packing B by pieces (core/tile_registers_rule.hpp) from L2: lines that two panels
+// have a part of come again, the farther the longer k is. Granite Rapids, one thread, bf16,
+// 2026-11-30, n = 1000, k = 64 and 300, n = 500, k = 1000, beyond the arithmetic as it is
+// predicted: 8 rows 0.29, 0.42, 0.56, 16 0.27, 0.45, 0.56, 32 0.25, 0.61, 0.55, 64 0.2, 0.6, 0.55;
+// a busy Emerald Rapids took twice as long, and by shares of a third less four threads of it had
+// work for one: 52×553×44 19 µs, with four 9, 35×665×118 27 and 13.
+constexpr double kPackingByPieces = 0.35;
+constexpr double kPackingByLongPieces = 0.7;
+constexpr double kLongPieces = 600;
+
+bool is_packed_by_pieces(const Block& block, const TileGrid& grid, const Problem& problem,
+                         const Machine& machine, const KernelEntry* kernel, int workers) {
+  const bool may_be = kernel != nullptr && has_tile_registers(*kernel) && kernel->products == 1 &&
+                      !block.b_in_place && block.b_rows_are_dense && problem.groups.size() == 1 &&
+                      block.rows >= block.all_rows;
+  if (!may_be) return false;
+  const std::int64_t each = blocks_of_worker(grid.tiles(), grid.k, workers);
+  const FewRows few{.rows = static_cast<std::int64_t>(block.all_rows),
+                    .cols = block.tile_cols,
+                    .depth = block.tile_depth,
+                    .packed_size = kernel->packed_size,
+                    .b_row_bytes = static_cast<std::int64_t>(block.b_row_bytes),
+                    .b_bytes = static_cast<double>(each) *
+                               bytes_of(block.tile_depth, block.tile_cols, kernel->b)};
+  return packs_by_pieces(few, machine.scratchpad_bytes);
+}
+
+double packing_by_pieces(const Block& block) {
+  return std::lerp(kPackingByPieces, kPackingByLongPieces,
+                   std::min(1.0, block.depth / kLongPieces));
+}
+
+double packing(const Block& block, const Machine& machine, double footprint, bool copies_a,
+               bool by_pieces) {
   const double beyond = share_beyond_l2(machine, footprint);
   const double a_share = block.a_in_place ? 0 : copies_a && block.a_lies_along_k ? kCopyingRows : 1;
   const double a_bytes = a_share * block.rows * block.depth * block.a_size;
   const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
-  const double b_from_l2 = block.b_size == 1 ? kPackingBytesFromL2 : kPackingFromL2;
+  const double b_from_l2 = by_pieces           ? packing_by_pieces(block)
+                           : block.b_size == 1 ? kPackingBytesFromL2
+                                               : kPackingFromL2;
   return (a_bytes * std::lerp(kPackingFromL2, 1, beyond) +
           b_bytes * std::lerp(b_from_l2, 1, beyond)) *
          machine.cost.pack_seconds_per_byte;
@@ -421,8 +462,9 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool widens = kernel != nullptr && kernel->packed_size > block.a_size && !block.is_dots;
   const bool copies =
       widens && block.a_in_place && widens_first(tile, *kernel, problem, shape, machine);
+  const bool by_pieces = is_packed_by_pieces(block, grid, problem, machine, kernel, busy);
   time.packing = widens ? widening(block, machine, *kernel, footprint, copies)
-                        : packing(block, machine, footprint, copies_a);
+                        : packing(block, machine, footprint, copies_a, by_pieces);
   if (passes) {
     time.packing += reading_in_passing(block, machine, footprint);
   } else if (block.b_in_place && !copies) {
@@ -455,8 +497,9 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
                        2 * accumulators / worker_cache_rate(machine)
                  : 0;
   time.other = accumulating + machine.cost.iteration_overhead_seconds;
-  time.reads_for_few_rows = kernel != nullptr && kernel->reads_in_place && block.b_in_place &&
-                            !block.is_dots && block.all_rows <= kRowsOfWideTilesFromL2;
+  const bool is_for_few_rows = kernel != nullptr && kernel->reads_in_place && block.b_in_place &&
+                               !block.is_dots && block.all_rows <= kRowsOfWideTilesFromL2;
+  time.reads_for_few_rows = is_for_few_rows || by_pieces;
   return time;
 }
 
