@@ -324,18 +324,58 @@ bool widens_beside_tile_registers(const FacedProduct& faced) {
 // and k of 64 to 2292, 5, 6, 7 and 8 rows along k 1.4, 1.25, 1.1 and 1.0, across 1.3, 1.1, 1.0
 // and 0.9, of a B of 10 to 25 KB with 5 to 7 0.5 to 0.9. With 5 to 8 columns in place of the rows
 // 0.4 and 0.8.
+//
+// Where B is packed by pieces fewer are enough. The time widened over the time by tile registers,
+// n = k = 300, 500, 700, and 1000×900, 4 rows 1.05, 0.89, 0.91, 0.94, 5 1.22, 1.01, 1.05, 1.13, 6
+// 1.50, 1.15, 1.27, 1.36, with two threads 5 1.16, 0.99, 1.14, 1.17, A across k 1.25, 1.07, 1.10,
+// 1.14; four with n of 64 to 500 and k of 64, 128, 200, 300, 500 and 1000 1.27, 1.43, 1.33, 1.18,
+// 0.98, 1.05, A across 1.36, 1.40, 1.13, 1.20, 1.10, 1.14.
 std::int64_t least_side(const KernelEntry& kernel, const FacedProduct& faced,
-                        const Machine& machine) {
+                        const PlanRequest& request) {
   constexpr std::int64_t kRowsWidened = 8;
   constexpr std::int64_t kRowsWidenedAcross = 7;
+  constexpr std::int64_t kLeastRowsByPieces = 4;
+  constexpr std::int64_t kLeastOfVeryFew = 64;
+  constexpr std::int64_t kMostDepthOfVeryFew = 320;
+  constexpr double kMostBytesOfVeryFew = 300 << 10;
   const GemmShape& shape = faced.shape;
-  const bool leaves_l1 = machine.l1_bytes > 0 && bytes_of(shape.k, shape.n, kernel.b) >
-                                                     static_cast<double>(machine.l1_bytes);
-  const bool are_few_rows = shape.m < shape.n && leaves_l1;
-  if (size_of(kernel.a) != 2 || !are_few_rows || !widens_beside_tile_registers(faced)) {
-    return least_of(kernel, faced.a_lies_along_k).side;
+  const Machine& machine = request.machine;
+  const std::int64_t side = least_of(kernel, faced.a_lies_along_k).side;
+  if (size_of(kernel.a) != 2 || shape.m >= shape.n || !widens_beside_tile_registers(faced)) {
+    return side;
   }
+  const double bytes = bytes_of(shape.k, shape.n, kernel.b);
+  const FewRows few{.rows = shape.m,
+                    .cols = shape.n,
+                    .depth = shape.k,
+                    .packed_size = kernel.packed_size,
+                    .b_row_bytes = shape.n * size_of(kernel.b),
+                    .b_bytes = bytes};
+  if (request.is_one_product() && packs_by_pieces(few, machine.scratchpad_bytes)) {
+    const bool are_enough = shape.n >= kLeastOfVeryFew && shape.k >= kLeastOfVeryFew &&
+                            shape.k <= kMostDepthOfVeryFew && bytes <= kMostBytesOfVeryFew;
+    return are_enough ? kLeastRowsByPieces : side;
+  }
+  const bool leaves_l1 = machine.l1_bytes > 0 && bytes > static_cast<double>(machine.l1_bytes);
+  if (!leaves_l1) return side;
   return faced.a_lies_along_k ? kRowsWidened : kRowsWidenedAcross;
+}
+
+// So small a C pays for a long k of bf16, operands in rows. The same machine, 2026-11-30, the time
+// widened over the time by tile registers, k of 128, 200, 300, 500 and 1000: 5×20 1.00, 1.40, 1.43,
+// 1.25, 1.58, 5×32 1.33, 1.75, 1.50, 1.36, 1.88, 6×20 1.25, 1.40, 1.57, 1.42, 1.89, 8×20 1.50,
+// 1.80, 1.86, 1.67, 2.20, 12×12 1.10, 1.15, 1.35, 1.34, 2.03, 24×5 2.00, 1.80, 1.22, 1.21, 1.41,
+// 16×8 2.00, 2.25, 2.00, 1.55, 1.60; but 6×16 1.00, 1.00, 1.00, 0.91, 1.22. With B along k 0.3 to
+// 2.0, with A across k 0.5 to 2.0.
+double least_sums(const KernelEntry& kernel, const FacedProduct& faced) {
+  constexpr double kSumsOfLongRows = 100;
+  constexpr std::int64_t kLongRows = 128;
+  constexpr std::int64_t kLongestRows = 4096;
+  const std::int64_t k = faced.shape.k;
+  const bool are_in_rows = faced.a_lies_along_k && faced.b_rows_are_dense && !faced.b_lies_along_k;
+  const bool are_long =
+      size_of(kernel.a) == 2 && are_in_rows && k >= kLongRows && k <= kLongestRows;
+  return are_long ? kSumsOfLongRows : least_of(kernel, faced.a_lies_along_k).sums;
 }
 
 // Whether many rows that lie along k are multiplied by few columns, where they lie. Dot products of
@@ -383,14 +423,14 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
   const std::int64_t smaller = std::min(sides.m, sides.n);
   const bool has_many_rows = has_many_rows_in_place(kernel, faced);
-  const std::int64_t side = least_side(kernel, faced, request.machine);
+  const std::int64_t side = least_side(kernel, faced, request);
   if (smaller < side && !has_many_rows) {
     return "packs B, which pays for " + std::to_string(side) + " rows or more";
   }
   const double sums = bytes_of(sides.m, sides.n, accumulator_of(request.problem.types));
   const auto l2 = static_cast<double>(request.machine.scratchpad_bytes);
   if (sums >= least.large_c * l2 && sides.k >= least.depth_of_large_c) return {};
-  if (sums < size_of(ElementType::f32) * least.sums) {
+  if (sums < size_of(ElementType::f32) * least_sums(kernel, faced)) {
     return "packs its operands, which so small a C does not pay for";
   }
   const bool is_narrow = smaller < kNarrowSide;

@@ -102,13 +102,23 @@ TEST(Widening, VectorsBesideTileRegistersWidenRowsOfB) {
   EXPECT_EQ(kernel_of({4, 49, 2000}, Major::column, Major::row), kWidenedBf16);
   EXPECT_EQ(kernel_of({4, 48, 39}, Major::column, Major::row), kWidenedBf16);
 
-  EXPECT_EQ(kernel_of({7, 300, 300}, Major::row, Major::row), kWidenedBf16);
-  EXPECT_EQ(kernel_of({8, 300, 300}, Major::row, Major::row), kTileRegisters);
-  EXPECT_EQ(kernel_of({6, 300, 300}, Major::column, Major::row), kWidenedBf16);
-  EXPECT_EQ(kernel_of({7, 300, 300}, Major::column, Major::row), kTileRegisters);
+  // Where B is packed by pieces fewer rows are enough than of a B that is far.
+  EXPECT_EQ(kernel_of({7, 3000, 3000}, Major::row, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({8, 3000, 3000}, Major::row, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({6, 3000, 3000}, Major::column, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({7, 3000, 3000}, Major::column, Major::row), kTileRegisters);
   EXPECT_EQ(kernel_of({5, 300, 300}, Major::row, Major::column), kTileRegisters);
-  EXPECT_EQ(kernel_of({5, 128, 192}, Major::row, Major::row), kTileRegisters);
-  EXPECT_EQ(kernel_of({5, 128, 193}, Major::row, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({5, 700, 700}, Major::row, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({5, 700, 700}, Major::column, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({4, 64, 300}, Major::row, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({4, 300, 300}, Major::row, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({4, 300, 330}, Major::row, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({4, 60, 300}, Major::row, Major::row), kWidenedBf16);
+  // And so small a C pays for a long k, operands in rows.
+  EXPECT_EQ(kernel_of({5, 20, 128}, Major::row, Major::row), kTileRegisters);
+  EXPECT_EQ(kernel_of({5, 20, 127}, Major::row, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({5, 19, 128}, Major::row, Major::row), kWidenedBf16);
+  EXPECT_EQ(kernel_of({5, 20, 128}, Major::column, Major::row), kOwnBf16);
   EXPECT_EQ(kernel_of({300, 5, 300}, Major::row, Major::row), kTileRegisters);
 
   // A column-major C is its transpose's, and of a group the largest product counts.
