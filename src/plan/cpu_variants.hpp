@@ -20,6 +20,7 @@ struct CpuVariants {
   int packed_block_k(std::int64_t splits) const;
   int streamed_block_k(std::int64_t splits) const;
   bool reads_rows_of_a_once() const;
+  bool adds_up_few_columns_at_once() const;
   // Workers that pack B in passing rather have their own rows of A, which they read again and
   // again (plan/worker_time_cpu.cpp).
   bool may_pass_here() const;

@@ -209,9 +209,18 @@ TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
     EXPECT_LT(depth_of({16, 4096, 4096}, type, Major::row, Major::row), 4096);
     EXPECT_LT(depth_of({4096, 16, 4096}, type, Major::column, Major::row), 4096);
     EXPECT_LT(depth_of({4096, 200, 4096}, type, Major::row, Major::row), 4096);
-    EXPECT_LT(depth_of({200, 16, 4096}, type, Major::row, Major::row), 4096);
+    EXPECT_EQ(depth_of({200, 15, 2000}, type, Major::row, Major::row), 2000);
+    EXPECT_LT(depth_of({200, 17, 2000}, type, Major::row, Major::row), 2000);
+    EXPECT_LT(depth_of({200, 15, 10000}, type, Major::row, Major::row), 10000);
     EXPECT_LT(depth_of({4096, 64, 40960}, type, Major::row, Major::row), 40960);  // beyond L2
   }
+  // Of what stays near, beside some more where k is shorter.
+  EXPECT_LT(depth_of({200, 16, 4096}, ElementType::bf16, Major::row, Major::row), 4096);
+  EXPECT_EQ(depth_of({200, 16, 4096}, ElementType::i8, Major::row, Major::row), 4096);
+  EXPECT_EQ(depth_of({200, 40, 800}, ElementType::bf16, Major::row, Major::row), 800);
+  EXPECT_LT(depth_of({200, 49, 800}, ElementType::bf16, Major::row, Major::row), 800);
+  EXPECT_LT(depth_of({1300, 40, 900}, ElementType::bf16, Major::row, Major::row), 900);
+  EXPECT_LT(depth_of({200, 40, 1200}, ElementType::bf16, Major::row, Major::row), 1200);
   // More columns take several tiles.
   const TileConfig tile = tile_of({4096, 128, 4096}, ElementType::bf16, Major::row, Major::row);
   EXPECT_EQ(tile.block_n, 64);
