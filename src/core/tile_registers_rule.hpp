@@ -86,42 +86,6 @@ struct FewRows {
 };
 constexpr std::int64_t kMostRowsByPieces = 64;
 
-// Blocks of B that one of the workers has, of so many tiles side by side: those of whole tiles, or
-// of a part of k where there are fewer tiles than workers.
-constexpr std::int64_t blocks_of_worker(std::int64_t tiles, std::int64_t blocks_of_k,
-                                        std::int64_t workers) {
-  const auto shared = [&](std::int64_t count) { return (count + workers - 1) / workers; };
-  return tiles >= workers ? shared(tiles) * blocks_of_k : shared(tiles * blocks_of_k);
-}
-
-// Whether workers are dealt columns of C then rather than rows, of which each would pack all of B:
-// not where a cut through many rows leaves nearly all of them a line that two workers write, beside
-// a short k. `c_alignment` is that of C's rows, in bytes. The same machine, two threads,
-// microseconds by rows and by columns: 64×300×300 12.8, 17.4, 64×500×300 22.6, 28.2,
-// 64×700×200 19.6, 30.4, 64×700×500 45, 41, 64×200×1000 30, 22; of rows that lie on lines
-// 64×400×300 17.9, 14.9, on halves 64×1000×300 41, 35; of 32 rows by columns 24×500×300 1.3,
-// 32×250×1000 1.25, 32×300×300 1.03 times as fast, 48 products of 17 to 31 rows with k of
-// 60 to 400 0.99.
-constexpr bool deals_columns_by_pieces(std::int64_t rows, std::int64_t depth,
-                                       std::int64_t c_alignment) {
-  constexpr std::int64_t kOneStrip = 32;
-  constexpr std::int64_t kLongDepth = 500;
-  constexpr std::int64_t kLongDepthOfOneStrip = 250;
-  constexpr std::int64_t kHalfLine = 32;
-  const std::int64_t least = rows <= kOneStrip ? kLongDepthOfOneStrip : kLongDepth;
-  return depth >= least || c_alignment >= kHalfLine;
-}
-
-// k of a block beside such rows: all of it, as long as the rows leave room in L2 for B's panels
-// where they are packed. The same machine, one thread, microseconds with all of k and with 256:
-// 32×250×4000 99, 132, 16×64×10000 35, 55, 40×40×5000 39, 38; 40×40×10000 130, 81, 40×40×20000 410,
-// 211, 64×100×8000 240, 214.
-constexpr std::int64_t depth_by_pieces(std::int64_t rows, int packed_size,
-                                       std::int64_t scratchpad_bytes) {
-  constexpr std::int64_t kPartOfL2 = 5;
-  return scratchpad_bytes / kPartOfL2 / (rows > 0 ? rows : 1) / packed_size;
-}
-
 // Whether they are multiplied by B's panels piece by piece, as those are packed: a piece stays in
 // the nearest cache until all rows have met it, and a panel's sums where they are, over all of k.
 // Of 16 bits, where an instruction makes pairs of whole lines; bytes come as half lines. Granite
@@ -152,6 +116,42 @@ constexpr bool packs_by_pieces(const FewRows& product, std::int64_t scratchpad_b
                                                                    : l2;
   return product.rows <= kMostRowsByPieces && product.packed_size == 2 &&
          product.b_bytes > kLeastBytes && product.b_bytes <= most && !is_flat && !is_short;
+}
+
+// Blocks of B that one of the workers has, of so many tiles side by side: those of whole tiles, or
+// of a part of k where there are fewer tiles than workers.
+constexpr std::int64_t blocks_of_worker(std::int64_t tiles, std::int64_t blocks_of_k,
+                                        std::int64_t workers) {
+  const auto shared = [&](std::int64_t count) { return (count + workers - 1) / workers; };
+  return tiles >= workers ? shared(tiles) * blocks_of_k : shared(tiles * blocks_of_k);
+}
+
+// k of a block beside such rows: all of it, as long as the rows leave room in L2 for B's panels
+// where they are packed. The same machine, one thread, microseconds with all of k and with 256:
+// 32×250×4000 99, 132, 16×64×10000 35, 55, 40×40×5000 39, 38; 40×40×10000 130, 81, 40×40×20000 410,
+// 211, 64×100×8000 240, 214.
+constexpr std::int64_t depth_by_pieces(std::int64_t rows, int packed_size,
+                                       std::int64_t scratchpad_bytes) {
+  constexpr std::int64_t kPartOfL2 = 5;
+  return scratchpad_bytes / kPartOfL2 / (rows > 0 ? rows : 1) / packed_size;
+}
+
+// Whether workers are dealt columns of C so rather than rows, of which each would pack all of B:
+// not where a cut through many rows leaves nearly all of them a line that two workers write, beside
+// a short k. `c_alignment` is that of C's rows, in bytes. The same machine, two threads,
+// microseconds by rows and by columns: 64×300×300 12.8, 17.4, 64×500×300 22.6, 28.2,
+// 64×700×200 19.6, 30.4, 64×700×500 45, 41, 64×200×1000 30, 22; of rows that lie on lines
+// 64×400×300 17.9, 14.9, on halves 64×1000×300 41, 35; of 32 rows by columns 24×500×300 1.3,
+// 32×250×1000 1.25, 32×300×300 1.03 times as fast, 48 products of 17 to 31 rows with k of
+// 60 to 400 0.99.
+constexpr bool deals_columns_by_pieces(std::int64_t rows, std::int64_t depth,
+                                       std::int64_t c_alignment) {
+  constexpr std::int64_t kOneStrip = 32;
+  constexpr std::int64_t kLongDepth = 500;
+  constexpr std::int64_t kLongDepthOfOneStrip = 250;
+  constexpr std::int64_t kHalfLine = 32;
+  const std::int64_t least = rows <= kOneStrip ? kLongDepthOfOneStrip : kLongDepth;
+  return depth >= least || c_alignment >= kHalfLine;
 }
 
 // So few columns of C have room in the registers beside each other.

@@ -1,7 +1,6 @@
 #include "cpu/blocking.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/in_place_rule.hpp"
 #include "core/much_room.hpp"
@@ -82,10 +81,9 @@ std::int64_t bytes_of_blocks(const Plan& plan, const Product& product) {
   const std::int64_t cols = product.block_cols();
   const std::int64_t depth = std::max<std::int64_t>(1, product.block_depth());
   const std::int64_t tiles = ceil_div(product.c.cols, cols);
+  const std::int64_t most = std::min(plan.schedule.workers, plan.machine.workers);
   const bool divides_k = plan.schedule.kind != ScheduleKind::data_parallel;
-  const std::int64_t workers =
-      std::min<std::int64_t>(std::min(plan.schedule.workers, plan.machine.workers),
-                             divides_k ? std::numeric_limits<std::int64_t>::max() : tiles);
+  const std::int64_t workers = divides_k ? most : std::min(most, tiles);
   const std::int64_t each = blocks_of_worker(tiles, ceil_div(product.depth(), depth), workers);
   return std::min(product.depth() * product.c.cols, each * depth * cols) * size;
 }

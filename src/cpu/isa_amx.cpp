@@ -280,8 +280,9 @@ struct CodeAmx {
       }
     }
     const bool is_one_strip = group.strips == 1;
-    const bool is_one_piece = !PanelOfB::kPacks && (is_one_strip || chunks <= kMostChunksAtOnce);
     const std::int64_t most = PanelOfB::kPacks ? kChunksOfPiece : kChunksTogether;
+    const bool is_one_piece =
+        PanelOfB::kPacks ? chunks <= kChunksOfPiece : is_one_strip || chunks <= kMostChunksAtOnce;
     const std::int64_t pieces = is_one_piece ? 1 : (chunks + most - 1) / most;
     const std::int64_t piece = (chunks + pieces - 1) / pieces;
     for (std::int64_t first = 0; first < chunks; first += piece) {

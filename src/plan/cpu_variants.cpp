@@ -117,8 +117,9 @@ bool CpuVariants::reads_rows_of_a_once() const {
 // time so, operands in rows (m of 100 to 1500), and few rows of B along k, turned round: bf16 5×700
 // 1.17, 11×700 1.17, 15×2000 1.22, 40×800 1.23, turned 8 of 2000 of k 1.18, 16 1.16, 16 and 48 of
 // 800 1.32, 1.20; two threads 1.11, 1.06, 1.19, 1.11, 1.13, 1.06, 1.09, 1.13; i8 of 2000 of k, 15
-// 1.09, turned 8 1.10, 16 1.06, shorter level, two threads not measured. But bf16 60×900 0.91,
-// 0.91, and with two threads of 1500 rows, which leave L2, 32 and 48 of 900 0.90, 0.84.
+// 1.09, turned 8 1.10, 16 1.06, of 4096 100×8 and 200×16 1.21, 1.22, two threads 1.21, 1.09,
+// shorter level. But bf16 200×16×4096 0.89, 60×900 0.91, 0.91, and with two threads of 1500 rows,
+// which leave L2, 32 and 48 of 900 0.90, 0.84.
 bool CpuVariants::adds_up_few_columns_at_once() const {
   constexpr std::int64_t kFew = 16;
   constexpr std::int64_t kTwoPages = 8192;
@@ -507,17 +508,17 @@ bool CpuVariants::deals_rows_of_pieces(const TileConfig& packed, int workers) co
   constexpr std::int64_t kPanelsForEach = 2;
   constexpr std::int64_t kDepthForEach = 1024;
   const GemmShape& shape = product.shape;
-  const bool may_cut = packed.block_m < shape.m && shape.m <= kMostRowsByPieces;
-  if (!may_cut) return false;
-  if (may_split() && shape.k >= kDepthForEach * workers) return is_one_product();
-  const bool may_deal_columns =
-      shape.n >= kPanelsForEach * workers * kernel.tile.nr &&
-      deals_columns_by_pieces(shape.m, shape.k, request.problem.c.alignment);
-  if (!may_deal_columns) return false;
-  TileConfig by_columns = packed;
-  by_columns.block_m = choose_block(shape.m, 1, packed.mr);
-  by_columns.block_n = choose_block(shape.n, workers, packed.nr, widest_block());
-  return packs_by_pieces_here(by_columns, workers, 1);
+  if (packed.block_m >= shape.m || shape.m > kMostRowsByPieces) return false;
+  TileConfig uncut = packed;
+  uncut.block_m = choose_block(shape.m, 1, packed.mr);
+  if (may_split() && shape.k >= kDepthForEach * workers) {
+    uncut.block_n = choose_block(shape.n, 1, packed.nr, widest_block());
+    return packs_by_pieces_here(uncut, workers, workers);
+  }
+  uncut.block_n = choose_block(shape.n, workers, packed.nr, widest_block());
+  return shape.n >= kPanelsForEach * workers * kernel.tile.nr &&
+         deals_columns_by_pieces(shape.m, shape.k, request.problem.c.alignment) &&
+         packs_by_pieces_here(uncut, workers, 1);
 }
 
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {

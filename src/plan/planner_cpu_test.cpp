@@ -230,6 +230,30 @@ TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
   EXPECT_LT(depth_of({4096, 16, 4096}, ElementType::f16, Major::row, Major::row), 4096);
 }
 
+// Few rows that have B packed by pieces are not dealt where columns or k can be: each worker would
+// pack all of it. Others are.
+TEST(Planner, FewRowsOfPiecesAreOneWorkers) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 2);
+  PlanOptions all;
+  all.keep_others = true;
+  const auto cuts_rows = [&](const GemmShape& shape, ElementType type, int alignment = 64) {
+    Problem problem = dense_problem(shape, gemm_types_for(type));
+    problem.c.alignment = alignment;
+    const Plan plan = make_plan(problem, machine, all);
+    if (plan.tile.block_m < shape.m) return true;
+    return std::ranges::any_of(plan.others, [&](const Candidate& candidate) {
+      return candidate.cost && candidate.kernel == plan.kernel && candidate.tile.block_m < shape.m;
+    });
+  };
+  for (const GemmShape& shape : {GemmShape{64, 100, 8000}, {64, 400, 1000}, {64, 320, 300}}) {
+    EXPECT_FALSE(cuts_rows(shape, ElementType::bf16)) << shape.n << "×" << shape.k;
+    EXPECT_TRUE(cuts_rows(shape, ElementType::i8)) << shape.n << "×" << shape.k;
+    EXPECT_TRUE(cuts_rows(shape, ElementType::f32)) << shape.n << "×" << shape.k;
+  }
+  // Where parts of columns would share lines of C, beside a short k.
+  EXPECT_TRUE(cuts_rows({64, 300, 300}, ElementType::bf16, 16));
+}
+
 TEST(Planner, WorkersWithTileRegistersShareFewRowsOfC) {
   const Machine machine = machine_by_name("sapphire-rapids");
   const auto tile_of = [&](const GemmShape& shape, ElementType type) {

@@ -27,7 +27,7 @@ struct WorkerTime {
   // How much faster it multiplies, and loads, alone than with all workers.
   double idle_gain = 0;
 
-  // Whether few rows of C read B where it lies, on a CPU.
+  // Whether few rows of C read B where it lies, or pack it by pieces, on a CPU.
   bool reads_for_few_rows = false;
 
   double alone(double seconds, double busy_share) const {
