@@ -84,7 +84,8 @@ struct FewRows {
   std::int64_t b_row_bytes = 0;  // from one row of B to the next
   double b_bytes = 0;            // that a worker has of it
 };
-constexpr std::int64_t kMostRowsByPieces = 64;
+constexpr std::int64_t kRowsOfOneStrip = 32;  // of tile registers
+constexpr std::int64_t kMostRowsByPieces = 2 * kRowsOfOneStrip;
 
 // Whether they are multiplied by B's panels piece by piece, as those are packed: a piece stays in
 // the nearest cache until all rows have met it, and a panel's sums where they are, over all of k.
@@ -99,7 +100,6 @@ constexpr std::int64_t kMostRowsByPieces = 64;
 // are faster flat (40×60×200 0.7), or from end to end (64×5000×200 0.73, 64×4096×256 0.64), and of
 // less than 64 bytes (32×500×20 0.8); a B of 4 to 9 KB 0.87 to 0.92.
 constexpr bool packs_by_pieces(const FewRows& product, std::int64_t scratchpad_bytes) {
-  constexpr std::int64_t kRowsOfOneStrip = 32;
   constexpr std::int64_t kLineBytes = 64;
   constexpr std::int64_t kFewPlacesBytes = 512;
   constexpr double kLeastBytes = 16 << 10;
@@ -146,11 +146,10 @@ constexpr std::int64_t depth_by_pieces(std::int64_t rows, int packed_size,
 // 60 to 400 0.99.
 constexpr bool deals_columns_by_pieces(std::int64_t rows, std::int64_t depth,
                                        std::int64_t c_alignment) {
-  constexpr std::int64_t kOneStrip = 32;
   constexpr std::int64_t kLongDepth = 500;
   constexpr std::int64_t kLongDepthOfOneStrip = 250;
   constexpr std::int64_t kHalfLine = 32;
-  const std::int64_t least = rows <= kOneStrip ? kLongDepthOfOneStrip : kLongDepth;
+  const std::int64_t least = rows <= kRowsOfOneStrip ? kLongDepthOfOneStrip : kLongDepth;
   return depth >= least || c_alignment >= kHalfLine;
 }
 

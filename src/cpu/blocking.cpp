@@ -427,11 +427,11 @@ bool packs_by_pieces(const Plan& plan, const Product& product) {
   return tessera::packs_by_pieces(few, second_level_cache(plan));
 }
 
-int rows_in_place_by_pieces(const Product& product) {
-  const int registers = product.code->mr / 2;
+// By pieces the last strip of rows has as many as others, or fills its registers.
+int tile_rows_of(const Product& product, bool by_pieces) {
   const std::int64_t rows = product.c.rows;
-  const bool fill_registers = rows <= product.code->mr || rows % registers == 0;
-  return fill_registers ? rows_in_place(product) : 0;
+  const bool fill_registers = rows <= product.code->mr || rows % (product.code->mr / 2) == 0;
+  return by_pieces && !fill_registers ? 0 : rows_in_place(product);
 }
 
 bool reads_near(const Plan& plan, const Product& product) {
@@ -550,8 +550,7 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   blocking.streams = step.streams;
   blocking.rows_ahead = step.rows_ahead;
   blocking.packs_by_pieces = packs_by_pieces(launch.plan, product);
-  blocking.tile_rows =
-      blocking.packs_by_pieces ? rows_in_place_by_pieces(product) : rows_in_place(product);
+  blocking.tile_rows = tile_rows_of(product, blocking.packs_by_pieces);
   const bool widens_a = product.widens_a();
   blocking.a_in_place = !widens_a && (blocking.tile_rows > 0 || blocking.rows_ahead > 0);
   const bool keeps_rows = keeps_rows_of_a(product) && !code.packing_copies_rows;

@@ -109,10 +109,11 @@ bool may_pack_in_passing(const Product& product);
 // Whether a block of C reads such a B where it lies instead (core/near_rule.hpp).
 bool reads_near(const Plan& plan, const Product& product);
 
-// Whether tile registers have B packed by pieces (core/tile_registers_rule.hpp), and the rows of A
-// that they then read where they lie; 0: A is packed.
+// Whether tile registers have B packed by pieces (core/tile_registers_rule.hpp).
 bool packs_by_pieces(const Plan& plan, const Product& product);
-int rows_in_place_by_pieces(const Product& product);
+
+// BlockTask's tile_rows, `by_pieces` or not; 0: A is not read where it lies.
+int tile_rows_of(const Product& product, bool by_pieces);
 
 // Whether tile registers fetch rows of C (BlockTask::fetches_sums).
 bool fetches_rows_of_c(const Plan& plan, const Product& product);

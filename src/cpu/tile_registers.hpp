@@ -351,32 +351,21 @@ class TileRegisters {
     Block::load(a, b);
     multiply_chunk<Block, true, false>(a, b, {}, to, from);
     if (chunks == 1) return;
-    const std::int64_t last = chunks - 1;
-    a = a.next(last == 1);
-    b += kStepB;
+    go_on_as<Block>(a.next(chunks == 2), b + kStepB, chunks - 1);
+  }
+
+  template <class Block>
+  [[gnu::always_inline]] void go_on_as(Strip a, const unsigned char* b, std::int64_t chunks) {
+    constexpr std::int64_t kStepB = Block::Multiply::kParts * kChunkBytesB;
     Block::load(a, b);
-    for (std::int64_t chunk = 1; chunk < last; ++chunk) {
-      const Strip next = a.next(chunk + 1 == last);
+    for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
+      const Strip next = a.next(chunk + 1 == chunks);
       to_fetch_.fetch_some();
       multiply_chunk<Block, false, true>(a, b, next, {}, {});
       a = next;
       b += kStepB;
     }
     to_fetch_.fetch_some();
-    multiply_chunk<Block, false, false>(a, b, {}, {}, {});
-  }
-
-  template <class Block>
-  [[gnu::always_inline]] static void go_on_as(Strip a, const unsigned char* b,
-                                              std::int64_t chunks) {
-    constexpr std::int64_t kStepB = Block::Multiply::kParts * kChunkBytesB;
-    Block::load(a, b);
-    for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
-      const Strip next = a.next(chunk + 1 == chunks);
-      multiply_chunk<Block, false, true>(a, b, next, {}, {});
-      a = next;
-      b += kStepB;
-    }
     multiply_chunk<Block, false, false>(a, b, {}, {}, {});
   }
 

@@ -485,8 +485,7 @@ int CpuVariants::depth_beside_few_columns(std::int64_t cols, std::int64_t splits
 bool CpuVariants::packs_by_pieces_here(const TileConfig& packed, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   const bool may_be = has_tile_registers(kernel) && kernel.products == 1 &&
-                      product.b_rows_are_dense && is_one_product() && packed.block_m >= shape.m &&
-                      !packed.rows_alike;
+                      product.b_rows_are_dense && is_one_product() && packed.block_m >= shape.m;
   if (!may_be) return false;
   const std::int64_t cols = std::max<std::int64_t>(1, cols_of(packed));
   const std::int64_t tiles = pieces(shape.n, cols);
