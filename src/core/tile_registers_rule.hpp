@@ -83,9 +83,40 @@ struct FewRows {
   int packed_size = 0;           // bytes of an element of B
   std::int64_t b_row_bytes = 0;  // from one row of B to the next
   double b_bytes = 0;            // that a worker has of it
+  bool a_is_on_lines = false;    // rows of A lie along k and begin at lines,
+  bool c_is_on_lines = false;    // and those of C
 };
 constexpr std::int64_t kRowsOfOneStrip = 32;  // of tile registers
-constexpr std::int64_t kMostRowsByPieces = 2 * kRowsOfOneStrip;
+constexpr std::int64_t kMostRowsByPieces = 4 * kRowsOfOneStrip;
+
+// Whether A is packed for pieces, whose rows could be read in place: not if they begin at lines,
+// nor few of them, nor beside so few columns that its lines had better come twice. Granite Rapids,
+// one thread, 2026-11-30, bf16, the time in place over the time packed: 64×192×700 1.23,
+// 64×200×300 1.06, 64×256×400 1.02, 96×192×700 1.20, 96×256×1505 1.30, 128×176×522 1.28; with fewer
+// columns 64×64×400 0.74, 48×128×400 0.80, 64×128×400 0.95, 64×100×1000 0.93.
+constexpr bool packs_strips(const FewRows& product) {
+  constexpr std::int64_t kLeastColumns = 160;
+  return product.rows > kRowsOfOneStrip && product.cols >= kLeastColumns && !product.a_is_on_lines;
+}
+
+// Whether rows fill the tile registers of their last strip, or it is the only one.
+constexpr bool fill_registers(const FewRows& product) {
+  return product.rows <= kRowsOfOneStrip || product.rows % (kRowsOfOneStrip / 2) == 0;
+}
+
+// Whether more rows than two strips have are few as well: those that are packed anyway, and those
+// on lines. But rows that do not fill the registers are packed here alone, for which few columns do
+// not pay, and a C across lines had better be written from end to end, as panels that are packed
+// before allow. The same machine, the time with those over the time so: packed 82×784×586 1.63,
+// 110×750×1001 1.14, 108×176×1254 1.38; across lines in place 96×128×400 0.82, 128×96×218 0.93; on
+// lines 80×512×160 1.37, 96×352×1376 1.46, 96×96×832 1.44, 112×496×1152 1.24, 128×864×96 1.35; no
+// whole registers 84×1040×288 1.20, 101×912×656 1.18, with few columns 87×64×544 0.78,
+// 92×192×192 0.91; C across lines 96×357×416 0.95, 96×654×160 0.86, 124×118×448 0.86.
+constexpr bool suits_many_strips(const FewRows& product) {
+  constexpr std::int64_t kLeastColumnsOfParts = 256;
+  if (!product.a_is_on_lines) return packs_strips(product);
+  return product.c_is_on_lines && (fill_registers(product) || product.cols >= kLeastColumnsOfParts);
+}
 
 // Whether they are multiplied by B's panels piece by piece, as those are packed: a piece stays in
 // the nearest cache until all rows have met it, and a panel's sums where they are, over all of k.
@@ -99,6 +130,10 @@ constexpr std::int64_t kMostRowsByPieces = 2 * kRowsOfOneStrip;
 // 0.75 to 1.1, f16 in two parts 0.6 to 1.1, columns along k 0.9 to 1.05. Short rows of many strips
 // are faster flat (40×60×200 0.7), or from end to end (64×5000×200 0.73, 64×4096×256 0.64), and of
 // less than 64 bytes (32×500×20 0.8); a B of 4 to 9 KB 0.87 to 0.92.
+//
+// More rows than two strips have pay beside up to half of L2 alone: a B of 1.2 to 1.6 MB 1.02
+// to 1.3 there, but on an Emerald Rapids, whose neighbours are busy, 78×1408×480 0.69,
+// 80×1552×416 0.77, 75×1904×384 0.79, 96×944×640 0.90, 112×496×1152 1.16.
 constexpr bool packs_by_pieces(const FewRows& product, std::int64_t scratchpad_bytes) {
   constexpr std::int64_t kLineBytes = 64;
   constexpr std::int64_t kFewPlacesBytes = 512;
@@ -111,11 +146,13 @@ constexpr bool packs_by_pieces(const FewRows& product, std::int64_t scratchpad_b
       product.rows > kRowsOfOneStrip && suits_flat_blocks(depth_bytes, product.cols);
   const bool is_short = (product.rows > kRowsOfOneStrip / 2 && depth_bytes < kLineBytes) ||
                         (product.depth < 8 * product.rows && 4 * c_bytes > l2);
-  const double most = rows_collide(product.b_row_bytes)            ? l2 / 2
-                      : product.b_row_bytes % kFewPlacesBytes == 0 ? 3 * l2 / 4
-                                                                   : l2;
-  return product.rows <= kMostRowsByPieces && product.packed_size == 2 &&
-         product.b_bytes > kLeastBytes && product.b_bytes <= most && !is_flat && !is_short;
+  const bool are_many = product.rows > 2 * kRowsOfOneStrip;
+  const double most = are_many || rows_collide(product.b_row_bytes) ? l2 / 2
+                      : product.b_row_bytes % kFewPlacesBytes == 0  ? 3 * l2 / 4
+                                                                    : l2;
+  if (product.rows > kMostRowsByPieces || (are_many && !suits_many_strips(product))) return false;
+  return product.packed_size == 2 && product.b_bytes > kLeastBytes && product.b_bytes <= most &&
+         !is_flat && !is_short;
 }
 
 // Blocks of B that one of the workers has, of so many tiles side by side: those of whole tiles, or

@@ -413,25 +413,37 @@ bool may_pack_in_passing(const Product& product) {
          product.code->passing_cols > 0 && are_dense;
 }
 
+namespace {
+
+// As the planner knew them (plan/cpu_variants.cpp).
+FewRows few_rows_of(const Plan& plan, const Product& product) {
+  const OperandLayout& a = product.turned ? plan.problem.b : plan.problem.a;
+  return {.rows = product.c.rows,
+          .cols = product.block_cols(),
+          .depth = product.block_depth(),
+          .packed_size = product.code->packed_size_b,
+          .b_row_bytes = product.b.row_stride * size_of(product.b.type),
+          .b_bytes = static_cast<double>(bytes_of_blocks(plan, product)),
+          .a_is_on_lines = product.a.col_stride == 1 && begin_at_lines(a.alignment),
+          .c_is_on_lines = begin_at_lines(plan.problem.c.alignment)};
+}
+
+}  // namespace
+
 bool packs_by_pieces(const Plan& plan, const Product& product) {
   const bool may_be = product.code->piece_depth > 0 && !product.b_in_place &&
                       product.packed_b == nullptr && product.b.col_stride == 1 &&
                       product.c.rows <= product.block_rows() && plan.problem.groups.size() == 1;
-  if (!may_be) return false;
-  const FewRows few{.rows = product.c.rows,
-                    .cols = product.block_cols(),
-                    .depth = product.block_depth(),
-                    .packed_size = product.code->packed_size_b,
-                    .b_row_bytes = product.b.row_stride * size_of(product.b.type),
-                    .b_bytes = static_cast<double>(bytes_of_blocks(plan, product))};
-  return tessera::packs_by_pieces(few, second_level_cache(plan));
+  return may_be && tessera::packs_by_pieces(few_rows_of(plan, product), second_level_cache(plan));
 }
 
 // By pieces the last strip of rows has as many as others, or fills its registers.
-int tile_rows_of(const Product& product, bool by_pieces) {
-  const std::int64_t rows = product.c.rows;
-  const bool fill_registers = rows <= product.code->mr || rows % (product.code->mr / 2) == 0;
-  return by_pieces && !fill_registers ? 0 : rows_in_place(product);
+int tile_rows_of(const Plan& plan, const Product& product, bool by_pieces) {
+  if (by_pieces) {
+    const FewRows few = few_rows_of(plan, product);
+    if (!fill_registers(few) || packs_strips(few)) return 0;
+  }
+  return rows_in_place(product);
 }
 
 bool reads_near(const Plan& plan, const Product& product) {
@@ -550,7 +562,7 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   blocking.streams = step.streams;
   blocking.rows_ahead = step.rows_ahead;
   blocking.packs_by_pieces = packs_by_pieces(launch.plan, product);
-  blocking.tile_rows = tile_rows_of(product, blocking.packs_by_pieces);
+  blocking.tile_rows = tile_rows_of(launch.plan, product, blocking.packs_by_pieces);
   const bool widens_a = product.widens_a();
   blocking.a_in_place = !widens_a && (blocking.tile_rows > 0 || blocking.rows_ahead > 0);
   const bool keeps_rows = keeps_rows_of_a(product) && !code.packing_copies_rows;

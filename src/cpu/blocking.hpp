@@ -113,7 +113,7 @@ bool reads_near(const Plan& plan, const Product& product);
 bool packs_by_pieces(const Plan& plan, const Product& product);
 
 // BlockTask's tile_rows, `by_pieces` or not; 0: A is not read where it lies.
-int tile_rows_of(const Product& product, bool by_pieces);
+int tile_rows_of(const Plan& plan, const Product& product, bool by_pieces);
 
 // Whether tile registers fetch rows of C (BlockTask::fetches_sums).
 bool fetches_rows_of_c(const Plan& plan, const Product& product);

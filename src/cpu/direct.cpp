@@ -297,7 +297,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.task.a = {nullptr, true, product.a.row_stride, product.a.col_stride};
   form.task.b = {nullptr, true, product.along_stride_b(), product.b.row_stride};
   const bool by_pieces = packs_by_pieces(plan, product);
-  form.task.tile_rows = static_cast<std::int16_t>(tile_rows_of(product, by_pieces));
+  form.task.tile_rows = static_cast<std::int16_t>(tile_rows_of(plan, product, by_pieces));
   const auto source_a = [&]() -> PackSource {
     return {nullptr, product.a.rows, product.a.cols, product.a.row_stride, product.a.col_stride};
   };

@@ -52,7 +52,12 @@ struct CodeAmx {
   // 2026-11-30, bf16, microseconds with 2, 4, 6 and 8: 16×300×300 5.8, 5.5, 5.4, 5.5, 64×500×800
   // 42, 38, 36, 38, 16×1000×1000 73, 74, 76, 74, 64×1000×1000 149, 143, 155, 174.
   static constexpr std::int64_t kChunksOfPiece = 4;
+  // One that is no longer is one piece. The same machine, the time by pieces of four over the time
+  // so: 64×1000×200 1.18, 96×1000×200 1.26, 128×1000×200 1.32, 96×256×256 1.23, 128×256×256 1.17,
+  // 64×256×256 1.08, 48×256×256 0.95, of one strip 16×1000×200 1.03.
+  static constexpr std::int64_t kMostChunksOfOnePiece = 8;
   static constexpr bool kPacksByPieces = kElement == 2 && kParts == 1;
+  static_assert(kMostRowsByPieces <= kStripsTogether * kBlock);
   // A panel that is no longer is one piece: no sums are kept beside it then.
   static constexpr std::int64_t kMostChunksAtOnce = 16 / kParts;
   // Of bytes, strips so short stay in pairs, and each panel of a small B for both of them, where
@@ -158,15 +163,18 @@ struct CodeAmx {
            task.cols <= kMostPairedColumns && are_whole_lines(task.sum, task.sum_stride * 4);
   }
 
-  // Whether rows of A in place lie across lines, so that two loads take a part of each, and pass by
-  // once, beside a single panel that is not whole: lines that stay for the second load drive out
-  // nothing that is needed. Granite Rapids, one thread, 2026-11, the time with lines that pass by
-  // over the time so: bf16 712×10×466 1.7, 257×6×380 1.5, 98×11×553 1.3, i8 401×8×981 1.5,
-  // 1205×3×1258 1.5, 2111×2×60 1.8; on lines 700×16×512 1.0, beside several panels 0.94 to 1.08.
-  // Emerald Rapids, nine of 2 to 16 columns bf16 1.1, i8 1.2.
+  // Whether rows of A are read in place across lines, so that two loads take a part of each.
+  static bool lies_across_lines(const BlockOperand& a) {
+    return a.in_place && !are_whole_lines(a.data, a.along_stride * kElement);
+  }
+
+  // Whether such rows pass by once, beside a single panel that is not whole: lines that stay for
+  // the second load drive out nothing that is needed. Granite Rapids, one thread, 2026-11, the time
+  // with lines that pass by over the time so: bf16 712×10×466 1.7, 257×6×380 1.5, 98×11×553 1.3, i8
+  // 401×8×981 1.5, 1205×3×1258 1.5, 2111×2×60 1.8; on lines 700×16×512 1.0, beside several panels
+  // 0.94 to 1.08. Emerald Rapids, nine of 2 to 16 columns bf16 1.1, i8 1.2.
   static bool needs_lines_twice(const BlockTask& task) {
-    return task.a.in_place && task.cols < kBlock &&
-           !are_whole_lines(task.a.data, task.a.along_stride * kElement);
+    return task.cols < kBlock && lies_across_lines(task.a);
   }
 
   static Strip strip_of(const BlockOperand& a, std::int64_t row, std::int64_t chunk) {
@@ -218,7 +226,7 @@ struct CodeAmx {
     }
   };
 
-  // One that is packed kChunksOfPiece at a time, when they are wanted.
+  // One that is packed a piece at a time, when it is wanted.
   struct PassingPanel {
     static constexpr bool kPacks = true;
     const BlockTask& task;
@@ -248,9 +256,13 @@ struct CodeAmx {
     unsigned char ends[kStripsTogether][kBlock * kRowBytes];
   };
 
+  // Inlined, as arguments in memory cost more than the rest of it: Granite Rapids, one thread,
+  // 2026-11-30, bf16, the time by a call over the time so, 64×320×384 1.14, 96×320×384 1.16,
+  // 64×300×784 1.11, 64×500×500 1.10, not by pieces level.
   template <Staying What, class PanelOfB>
-  static void multiply_group(const BlockTask& task, const Group& group, const PanelOfB& b,
-                             Kept& kept, TileRegisters& registers) {
+  [[gnu::always_inline]] static void multiply_group(const BlockTask& task, const Group& group,
+                                                    const PanelOfB& b, Kept& kept,
+                                                    TileRegisters& registers) {
     const std::int64_t chunks = chunks_of(task);
     const bool has_sum = task.sum != nullptr;
     const bool is_unscaled = is_plain(task);  // or else by way of the kept sums
@@ -281,8 +293,8 @@ struct CodeAmx {
     }
     const bool is_one_strip = group.strips == 1;
     const std::int64_t most = PanelOfB::kPacks ? kChunksOfPiece : kChunksTogether;
-    const bool is_one_piece =
-        PanelOfB::kPacks ? chunks <= kChunksOfPiece : is_one_strip || chunks <= kMostChunksAtOnce;
+    const bool is_one_piece = PanelOfB::kPacks ? chunks <= kMostChunksOfOnePiece
+                                               : is_one_strip || chunks <= kMostChunksAtOnce;
     const std::int64_t pieces = is_one_piece ? 1 : (chunks + most - 1) / most;
     const std::int64_t piece = (chunks + pieces - 1) / pieces;
     for (std::int64_t first = 0; first < chunks; first += piece) {
@@ -453,10 +465,25 @@ struct CodeAmx {
   }
 
   // Few strips of rows, all at once beside each piece of B's panels, which are packed in passing.
-  // Of rows in place the last strip has as many as others, or fills its registers of 16.
+  template <Staying What>
+  static void multiply_pieces(const BlockTask& task, Group group, Kept& kept) {
+    TileRegisters registers(group.rows, some_of(task.cols, kBlock), row_bytes(task.depth));
+    for (; group.col < task.cols; group.col += kBlock) {
+      group.cols = some_of(task.cols - group.col, kBlock);
+      const PassingPanel panel{task, group.col, group.cols};
+      multiply_group<What>(task, group, panel, kept, registers);
+    }
+    registers.flush();
+  }
+
+  // Of rows in place the last strip has as many as others, or fills its registers of 16. Several
+  // strips come from L2 beside each panel, and drive out its pieces unless they pass by; rows of C
+  // are fetched then (fetches()). Granite
+  // Rapids, one thread, 2026-11-30, bf16, the time with rows that stay over the time so: 64×500×800
+  // 1.11, 64×1000×800 1.13, 64×1000×400 1.16, 96×1000×192 1.21, 96×500×800 1.13, 64×320×800 1.03,
+  // 64×64×192 1.01; of one strip 0.84 to 1.05, of rows in place across lines 0.87 to 0.97.
   static void multiply_passing(const BlockTask& task) {
     Kept kept;
-    const int cols = some_of(task.cols, kBlock);
     Group group;
     group.strips = static_cast<int>((task.rows + kBlock - 1) / kBlock);
     group.rows = some_of(task.rows, kBlock);
@@ -464,14 +491,9 @@ struct CodeAmx {
     for (int strip = 0; strip < group.strips; ++strip) {
       group.ends[strip] = end_of(task, strip * kBlock, group.rows_of(strip), kept.ends[strip]);
     }
-    TileRegisters registers(group.rows, cols, row_bytes(task.depth));
-    for (; group.col < task.cols; group.col += kBlock) {
-      group.cols = some_of(task.cols - group.col, kBlock);
-      const PassingPanel panel{task, group.col, group.cols};
-      multiply_group<Staying::both>(task, group, panel, kept, registers);
-    }
-    registers.flush();
-    if (task.streams_sums) _mm_sfence();
+    const bool pass_by = group.strips > 1 && !lies_across_lines(task.a);
+    pass_by ? multiply_pieces<Staying::b>(task, group, kept)
+            : multiply_pieces<Staying::both>(task, group, kept);
   }
 
   static void multiply(const BlockTask& task) {
@@ -575,7 +597,7 @@ struct CodeAmx {
     code.keeps_rows = kParts == 1;
     code.packing_copies_rows = true;
     code.rows_together = kStripsTogether * kBlock;
-    if constexpr (kPacksByPieces) code.piece_depth = kChunksOfPiece * kDepth;
+    if constexpr (kPacksByPieces) code.piece_depth = kMostChunksOfOnePiece * kDepth;
     code.accumulator = accumulator_type<Acc>();
     code.turned = turned;
     code.pack_a = pack_a;

@@ -35,19 +35,21 @@ bool takes_pieces(const Plan& plan, Product& product) {
   return cpu::blocking_of(launch, cpu::product_of(product.operands(), plan, code)).packs_by_pieces;
 }
 
-// One strip of rows, two, the second of any length; panels that columns end in; k of a piece, of
-// several, in blocks, and of an end of each kind; operands whose rows are padded, A across k,
-// epilogues, sums that C is added to, and C of another type.
+// One strip of rows, two, the second of any length, up to four where that pays; panels that columns
+// end in; k of a piece, of several, in blocks, and of an end of each kind; operands whose rows are
+// padded, A across k, epilogues, sums that C is added to, and C of another type.
 TEST_P(Kernels, FewRowsTakeBByPieces) {
   if (cpu::find_code(kernel().name)->piece_depth == 0) GTEST_SKIP() << "packs whole panels";
   std::uint64_t seed = 9000;
-  for (const std::int64_t m : {1, 7, 16, 17, 31, 32, 33, 40, 48, 63, 64}) {
-    for (const std::int64_t n : {70, 96, 131}) {
+  for (const std::int64_t m : {1, 7, 16, 17, 31, 32, 33, 40, 48, 63, 64, 75, 96, 128}) {
+    for (const std::int64_t n : {70, 96, 131, 170}) {
       for (const std::int64_t k : {128, 131, 320, 517, 700}) {
         const bool is_odd = m % 2 == 1;
         const GemmShape shape{m, n, k};
         const std::int64_t block_k = k == 700 ? 256 : 704;
-        Plan plan = plan_for(kernel(), types_of(kernel(), k != 320), shape, {64, 160, block_k}, {});
+        Plan plan =
+            plan_for(kernel(), types_of(kernel(), k != 320), shape, {128, 160, block_k}, {});
+        plan.problem.c.alignment = 64;
         plan.problem.alpha = k == 131 ? 0.5 : 1;
         plan.problem.beta = k % 2 == 0 ? 0 : 1;
         if (n == 131) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
@@ -56,9 +58,38 @@ TEST_P(Kernels, FewRowsTakeBByPieces) {
           plan.machine.scratchpad_bytes = l2;
           Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed, place_a,
                           {.padding = is_odd ? 5 : 0});
-          const bool is_flat = m > 32 && suits_flat_blocks(2 * std::min(k, block_k), n);
-          EXPECT_EQ(takes_pieces(plan, product), l2 == kRoom && n * k > 8192 && !is_flat)
-              << m << "×" << n << "×" << k;
+          const std::int64_t cols = std::min<std::int64_t>(n, 160);
+          const bool is_flat = m > 32 && suits_flat_blocks(2 * std::min(k, block_k), cols);
+          const bool suits_many = k % 32 == 0 ? m % 16 == 0 : cols == 160;
+          const bool takes = l2 == kRoom && n * k > 8192 && !is_flat && (m <= 64 || suits_many);
+          EXPECT_EQ(takes_pieces(plan, product), takes) << m << "×" << n << "×" << k;
+          EXPECT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
+          return product.c.bytes();
+        };
+        ASSERT_EQ(run(kRoom), run(8 << 10)) << m << "×" << n << "×" << k;
+        ++seed;
+      }
+    }
+  }
+}
+
+// Rows of A that begin at lines pass by where they lie, and so do the ends of those whose k ends
+// in a part of one.
+TEST_P(Kernels, StripsOnLinesTakeBByPieces) {
+  if (cpu::find_code(kernel().name)->piece_depth == 0) GTEST_SKIP() << "packs whole panels";
+  std::uint64_t seed = 9400;
+  for (const std::int64_t m : {32, 64, 80, 96, 128}) {
+    for (const std::int64_t n : {96, 170}) {
+      for (const std::int64_t k : {320, 833}) {
+        const GemmShape shape{m, n, k};
+        Plan plan = plan_for(kernel(), types_of(kernel()), shape, {128, 192, 864}, {});
+        plan.problem.a.alignment = 64;
+        plan.problem.c.alignment = 64;
+        const auto run = [&](std::int64_t l2) {
+          plan.machine.scratchpad_bytes = l2;
+          Product product(plan.problem.types, shape, 0, Fill::normal, seed,
+                          {.padding = k % 32 == 0 ? 0 : 32 - k % 32, .on_line = true});
+          EXPECT_EQ(takes_pieces(plan, product), l2 == kRoom) << m << "×" << n << "×" << k;
           EXPECT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
           return product.c.bytes();
         };
@@ -98,10 +129,10 @@ TEST_P(Kernels, WorkersTakeBByPieces) {
 TEST_P(Kernels, PartsOfSmallProductsTakeBByPieces) {
   if (cpu::find_code(kernel().name)->piece_depth == 0) GTEST_SKIP() << "packs whole panels";
   std::uint64_t seed = 9700;
-  for (const std::int64_t m : {20, 48, 64}) {
+  for (const std::int64_t m : {20, 48, 64, 80}) {
     for (const std::int64_t n : {192, 300}) {
       const GemmShape shape{m, n, 300};
-      Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {64, 320, 320}, {});
+      Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {96, 320, 320}, {});
       plan.machine.scratchpad_bytes = kRoom;
       Product alone(plan.problem.types, shape, 0, Fill::normal, seed);
       ASSERT_EQ(run_and_check(plan, alone, 1), "") << m << "×" << n;
@@ -125,9 +156,10 @@ TEST_P(Kernels, PartsOfSmallProductsTakeBByPieces) {
 // A plan whose panels are deeper than few rows have otherwise is made for pieces.
 TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
   constexpr std::string_view kTileRegisters = "cpu_amx_bf16";
-  constexpr std::int64_t kDeepestPanels = 256;
+  constexpr std::int64_t kDeepestPanels = 512;
   if (cpu::find_code(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
   int taken = 0;
+  int taken_of_many = 0;
   for (const int workers : {1, 2, 4, 7}) {
     const Machine machine = with_workers(machine_by_name("sapphire-rapids"), workers);
     for (const GemmShape& shape : {GemmShape{8, 300, 900},
@@ -140,7 +172,12 @@ TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
                                    {5, 700, 700},
                                    {48, 4096, 600},
                                    {64, 100, 8000},
-                                   {24, 3000, 1000}}) {
+                                   {24, 3000, 1000},
+                                   {80, 512, 700},
+                                   {128, 512, 768},
+                                   {100, 300, 1001},
+                                   {96, 96, 832},
+                                   {100, 90, 800}}) {
       const Plan plan = make_plan(dense_problem(shape, gemm_types_for(ElementType::bf16)), machine);
       if (plan.kernel != kTileRegisters) continue;
       Product product(plan.problem.types, shape, 0, Fill::normal, 1);
@@ -148,9 +185,11 @@ TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
       EXPECT_EQ(takes, plan.tile.block_k > kDeepestPanels)
           << shape.m << "×" << shape.n << "×" << shape.k << ", " << workers << " workers";
       taken += takes ? 1 : 0;
+      taken_of_many += takes && shape.m > 64 ? 1 : 0;
     }
   }
   EXPECT_GT(taken, 20);
+  EXPECT_GT(taken_of_many, 4);
 }
 
 TEST(ByPieces, HaveAllOfKWhileALeavesRoom) {
@@ -184,7 +223,6 @@ TEST(ByPieces, SuitFewRowsBesideABInL2) {
   EXPECT_TRUE(packs_by_pieces(few, kRoom));
   EXPECT_FALSE(packs_by_pieces(few, 512 << 10));
   EXPECT_TRUE(with(&FewRows::rows, 64));
-  EXPECT_FALSE(with(&FewRows::rows, 65));
   EXPECT_FALSE(with(&FewRows::packed_size, 1));
   EXPECT_FALSE(with(&FewRows::packed_size, 4));
   EXPECT_FALSE(with(&FewRows::b_bytes, 16e3));
@@ -203,6 +241,45 @@ TEST(ByPieces, SuitFewRowsBesideABInL2) {
   EXPECT_TRUE(packs_by_pieces({16, 500, 20, 2, 1000, 20e3}, kRoom));
   EXPECT_FALSE(packs_by_pieces({40, 60, 200, 2, 120, 24e3}, kRoom));
   EXPECT_TRUE(packs_by_pieces({32, 60, 200, 2, 120, 24e3}, kRoom));
+}
+
+TEST(ByPieces, SuitMoreStripsThatArePackedAnywayOrLieOnLines) {
+  const FewRows on_lines{.rows = 96,
+                         .cols = 96,
+                         .depth = 832,
+                         .packed_size = 2,
+                         .b_row_bytes = 192,
+                         .b_bytes = 160e3,
+                         .a_is_on_lines = true,
+                         .c_is_on_lines = true};
+  const auto with = [&](std::int64_t rows, std::int64_t cols, bool a_is_on_lines = true,
+                        bool c_is_on_lines = true) {
+    FewRows other = on_lines;
+    other.rows = rows;
+    other.cols = cols;
+    other.a_is_on_lines = a_is_on_lines;
+    other.c_is_on_lines = c_is_on_lines;
+    return packs_by_pieces(other, kRoom);
+  };
+  EXPECT_TRUE(packs_by_pieces(on_lines, kRoom));
+  EXPECT_TRUE(with(128, 96));
+  EXPECT_FALSE(with(129, 96));
+  EXPECT_FALSE(with(96, 96, true, false));
+  // Rows that do not fill their registers.
+  EXPECT_FALSE(with(97, 96));
+  EXPECT_TRUE(with(97, 256));
+  EXPECT_FALSE(with(97, 256, true, false));
+  // A across lines is packed.
+  EXPECT_FALSE(with(96, 96, false));
+  EXPECT_TRUE(with(96, 160, false));
+  EXPECT_TRUE(with(97, 160, false, false));
+  // Up to two strips anyway, of which B may be larger.
+  EXPECT_TRUE(with(64, 96, false, false));
+  FewRows many = on_lines;
+  many.b_bytes = 1.2e6;
+  EXPECT_FALSE(packs_by_pieces(many, kRoom));
+  many.rows = 64;
+  EXPECT_TRUE(packs_by_pieces(many, kRoom));
 }
 
 }  // namespace

@@ -496,15 +496,17 @@ bool CpuVariants::packs_by_pieces_here(const TileConfig& packed, int workers, in
       .depth = pieces(shape.k, splits),
       .packed_size = kernel.packed_size,
       .b_row_bytes = shape.n * size_of(kernel.b),
-      .b_bytes = static_cast<double>(each) * bytes_of(pieces(shape.k, splits), cols, kernel.b)};
+      .b_bytes = static_cast<double>(each) * bytes_of(pieces(shape.k, splits), cols, kernel.b),
+      .a_is_on_lines = product.a_lies_along_k && product.a_begins_at_lines,
+      .c_is_on_lines = begin_at_lines(request.problem.c.alignment)};
   return packs_by_pieces(few, request.machine.scratchpad_bytes);
 }
 
 // Whether rows of C are dealt though columns of B could be, which are packed by pieces then, or a
 // long k: Granite Rapids, two threads, 2026-11-30, microseconds by rows and by k 64×40×5000 48, 30,
-// 64×100×8000 177, 97.
+// 64×100×8000 177, 97; by rows and, a panel or two for each, by columns 64×64×800 10.1, 5.3,
+// 48×96×800 12.6, 7.3, 64×96×832 13.7, 8.2, 96×64×832 12.9, 9.8.
 bool CpuVariants::deals_rows_of_pieces(const TileConfig& packed, int workers) const {
-  constexpr std::int64_t kPanelsForEach = 2;
   constexpr std::int64_t kDepthForEach = 1024;
   const GemmShape& shape = product.shape;
   if (packed.block_m >= shape.m || shape.m > kMostRowsByPieces) return false;
@@ -515,7 +517,7 @@ bool CpuVariants::deals_rows_of_pieces(const TileConfig& packed, int workers) co
     return packs_by_pieces_here(uncut, workers, workers);
   }
   uncut.block_n = choose_block(shape.n, workers, packed.nr, widest_block());
-  return shape.n >= kPanelsForEach * workers * kernel.tile.nr &&
+  return shape.n >= workers * kernel.tile.nr &&
          deals_columns_by_pieces(shape.m, shape.k, request.problem.c.alignment) &&
          packs_by_pieces_here(uncut, workers, 1);
 }

@@ -52,6 +52,7 @@ struct FacedProduct {
   GemmShape shape;
   bool b_rows_are_dense = true;  // rows of B can be read as vectors where they lie
   bool b_begins_at_lines = true;
+  bool a_begins_at_lines = true;
   bool a_lies_along_k = false;   // rows of A can be read so
   bool a_lies_across_k = false;  // or its columns
   bool b_lies_along_k = false;   // and columns of B
@@ -68,6 +69,7 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const T
             .shape = {shape.n, shape.m, shape.k},
             .b_rows_are_dense = problem.a.major == Major::column,
             .b_begins_at_lines = begin_at_lines(problem.a.alignment),
+            .a_begins_at_lines = begin_at_lines(problem.b.alignment),
             .a_lies_along_k = b_along_k,
             .a_lies_across_k = problem.b.major == Major::row,
             .b_lies_along_k = a_along_k,
@@ -77,6 +79,7 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const T
           .shape = shape,
           .b_rows_are_dense = problem.b.major == Major::row,
           .b_begins_at_lines = begin_at_lines(problem.b.alignment),
+          .a_begins_at_lines = begin_at_lines(problem.a.alignment),
           .a_lies_along_k = a_along_k,
           .a_lies_across_k = problem.a.major == Major::column,
           .b_lies_along_k = b_along_k,

@@ -350,7 +350,9 @@ std::int64_t least_side(const KernelEntry& kernel, const FacedProduct& faced,
                     .depth = shape.k,
                     .packed_size = kernel.packed_size,
                     .b_row_bytes = shape.n * size_of(kernel.b),
-                    .b_bytes = bytes};
+                    .b_bytes = bytes,
+                    .a_is_on_lines = faced.a_lies_along_k && faced.a_begins_at_lines,
+                    .c_is_on_lines = begin_at_lines(request.problem.c.alignment)};
   if (request.is_one_product() && packs_by_pieces(few, machine.scratchpad_bytes)) {
     const bool are_enough = shape.n >= kLeastOfVeryFew && shape.k >= kLeastOfVeryFew &&
                             shape.k <= kMostDepthOfVeryFew && bytes <= kMostBytesOfVeryFew;

@@ -151,6 +151,7 @@ struct Block {
   bool b_crosses_lines = false;  // its rows start off cache lines
   bool is_dots = false;          // B in place along k
   bool a_lies_along_k = false;
+  bool a_is_on_lines = false;  // so, and its rows start on cache lines
   bool b_rows_are_dense = false;
   int a_size = 0;
   int b_size = 0;
@@ -185,6 +186,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.b_in_place = facing.b_in_place;
   block.b_rows_are_dense = faced.b_rows_are_dense;
   block.a_lies_along_k = faced.a_lies_along_k;
+  block.a_is_on_lines = faced.a_lies_along_k && faced.a_begins_at_lines;
   block.is_dots = makes_dots(faced, facing);
   block.b_crosses_lines = !block.is_dots && faced.b_rows_are_dense && !faced.b_begins_at_lines;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
@@ -406,13 +408,15 @@ bool is_packed_by_pieces(const Block& block, const TileGrid& grid, const Problem
                       block.rows >= block.all_rows;
   if (!may_be) return false;
   const std::int64_t each = blocks_of_worker(grid.tiles(), grid.k, workers);
-  const FewRows few{.rows = static_cast<std::int64_t>(block.all_rows),
-                    .cols = block.tile_cols,
-                    .depth = block.tile_depth,
-                    .packed_size = kernel->packed_size,
-                    .b_row_bytes = static_cast<std::int64_t>(block.b_row_bytes),
-                    .b_bytes = static_cast<double>(each) *
-                               bytes_of(block.tile_depth, block.tile_cols, kernel->b)};
+  const FewRows few{
+      .rows = static_cast<std::int64_t>(block.all_rows),
+      .cols = block.tile_cols,
+      .depth = block.tile_depth,
+      .packed_size = kernel->packed_size,
+      .b_row_bytes = static_cast<std::int64_t>(block.b_row_bytes),
+      .b_bytes = static_cast<double>(each) * bytes_of(block.tile_depth, block.tile_cols, kernel->b),
+      .a_is_on_lines = block.a_is_on_lines,
+      .c_is_on_lines = begin_at_lines(problem.c.alignment)};
   return packs_by_pieces(few, machine.scratchpad_bytes);
 }
 

@@ -10,6 +10,7 @@ namespace tessera::test {
 namespace {
 
 constexpr std::size_t kGuardBytes = 256;
+constexpr std::size_t kLineBytes = 64;
 
 template <class T>
 void put(std::byte* to, T value) {
@@ -79,7 +80,10 @@ GuardedMatrix::GuardedMatrix(ElementType type, std::int64_t rows, std::int64_t c
 
   const auto size = static_cast<std::size_t>(size_of(type));
   const std::size_t elements = static_cast<std::size_t>(outer * outer_stride);
-  buffer_.resize(2 * kGuardBytes + elements * size);
+  buffer_.resize(2 * kGuardBytes + kLineBytes + elements * size);
+  if (placement.on_line) {
+    offset_ += kLineBytes - reinterpret_cast<std::uintptr_t>(buffer_.data()) % kLineBytes;
+  }
   for (std::size_t at = 0; at < buffer_.size(); at += size) {
     store(&buffer_[at], type, draw(type, Fill::poison, random));
   }

@@ -23,6 +23,7 @@ struct Placement {
   bool column_major = false;
   std::int64_t padding = 0;  // elements between the end of a row (column) and the next
   std::int64_t step = 1;     // stride along a row (column); above 1 the matrix has no unit stride
+  bool on_line = false;      // the first element begins a cache line
 };
 
 class GuardedMatrix {
