@@ -103,6 +103,21 @@ TEST(FewRows, NarrowTilesShareColumns) {
   }
 }
 
+// And bytes, in parts that leave room in L2 and are no less than a line.
+TEST(FewRows, SmallSharesOfBytesAreReadInPlace) {
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 2);
+  const auto reads_shares = [&](const GemmShape& shape) {
+    const Plan plan = make_plan(dense_problem(shape, gemm_types_for(ElementType::i8)), machine);
+    return plan.tile.b_in_place && plan.schedule.workers == 2 && plan.decomposition.tiles_n == 2;
+  };
+  for (const GemmShape& shape :
+       {GemmShape{5, 640, 1264}, {3, 1192, 116}, {2, 576, 333}, {4, 483, 566}}) {
+    EXPECT_TRUE(reads_shares(shape)) << shape.m << "×" << shape.n;
+  }
+  EXPECT_FALSE(reads_shares({6, 49, 3561}));
+  EXPECT_FALSE(reads_shares({4, 1238, 1794}));
+}
+
 // Of rows that lie whole pages apart in memory few are cut: k is.
 TEST(FewRows, FarRowsThatCollideAreNotCut) {
   const Machine machine = with_workers(machine_by_name("zen4"), 2);
