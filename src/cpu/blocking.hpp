@@ -106,6 +106,9 @@ struct Blocking {
 // Whether B can be packed in passing (passing.hpp), by where operands lie; not whether it pays.
 bool may_pack_in_passing(const Product& product);
 
+// Whether it is: in passing, so that a block needs no panels.
+bool needs_no_panels(const Plan& plan, const Product& product);
+
 // Whether a block of C reads such a B where it lies instead (core/near_rule.hpp).
 bool reads_near(const Plan& plan, const Product& product);
 
@@ -119,17 +122,5 @@ int tile_rows_of(const Plan& plan, const Product& product, bool by_pieces);
 bool fetches_rows_of_c(const Plan& plan, const Product& product);
 
 Blocking blocking_of(const Launch& launch, const Product& product);
-
-// How a block is walked along k.
-struct Step {
-  // So much of it is multiplied before the sums go to memory; less than a block's depth only where
-  // a large B streams by in place. The bits of C depend on it.
-  std::int64_t depth = 0;
-  int streams = 0;               // BlockTask's
-  int rows_ahead = 0;            // BlockTask's
-  bool goes_along_rows = false;  // of C (BlockTask::sums_are_far)
-  bool fetches_sums = false;     // BlockTask's
-};
-Step step_of(const Plan& plan, const Product& product);
 
 }  // namespace tessera::cpu

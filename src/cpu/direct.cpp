@@ -16,6 +16,7 @@
 #include "cpu/cpuid.hpp"
 #include "cpu/product.hpp"
 #include "cpu/rows_of_a.hpp"
+#include "cpu/steps.hpp"
 #include "cpu/threads.hpp"
 
 namespace tessera::cpu {
@@ -49,7 +50,7 @@ bool walks_rows_of_small(const FacedSizes& sizes, const Plan& plan) {
 // Whether small register tiles go row by row of them and fetch their sums first: with so few steps
 // of k most of the time is waiting for lines of C, where that leaves the nearest cache and several
 // tiles make a row. Emerald Rapids, one thread, 2026-11-29, 72 products of 16 to 2000 rows, 32 to
-// 3000 columns and a C of 48 KB to 9 MB, some of which wide tiles write (cpu/blocking.cpp), the
+// 3000 columns and a C of 48 KB to 9 MB, some of which wide tiles write (steps.cpp), the
 // time before over the time so, k of 1, 2, 3 and 4: f32 1.28, 1.30, 1.28, 1.26, f64 1.24, 1.22,
 // 1.21, 1.17; with k of 6 and 8 0.6 to 1.5. Widened f16, by panels of columns not fetched over so,
 // k = 2, 128×700 1.57, 256×1500 1.84, 200×100×4 1.27. Other Intel processors were not measured, nor

@@ -115,7 +115,7 @@ struct DotOpsOf : Ops {
 
 // Columns that come from memory are fetched into the second-level cache by all rows that pass: a
 // tile's steps are too short to wait for them, and a processor follows columns of a few pages each
-// only so far (blocking.cpp: which needs none). Time without over the time with it, one thread,
+// only so far (steps.cpp: which needs none). Time without over the time with it, one thread,
 // 2026-11, twelve products of 1 to 16 rows by 2048×2048 to 5000×1333 and 16×2048×8192: Zen 4
 // f32 1.28 (16×4096×4096 1.40), f64 1.26, bf16 1.30 (8×4096×4096 1.7), f16 1.23, i8 1.09; two
 // threads f32 1.33, f64 1.30, bf16 1.26, i8 1.04, f16 1.23; with short registers f32 1.51,

@@ -1,9 +1,6 @@
 // Microkernel for AMX: blocks of 32×32 of C (tile_registers.hpp), or with a short k flat ones of 16
-// rows (flat_blocks.hpp). A's rows are read where they lie, whatever they end in, or packed in
-// units of 64 bytes of k, one row of a tile register each; B is packed as for VNNI, whose layout
-// the tile instructions share.
-//
-// f16 is packed in two parts of bf16 (split_f16.hpp), which take four products.
+// rows (flat_blocks.hpp). Rows of A are read where they lie, whatever they end in, or packed, as B
+// is (tile_packing.hpp); f16 in two parts of bf16, which take four products.
 //
 // Subnormal bf16 inputs and sums count as zero, as with AVX512-BF16. Products of 8-bit integers are
 // exact modulo 2^32 for either sign, so nothing is offset.
@@ -13,26 +10,26 @@
 #include "cpu/flat_blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
-#include "cpu/ops_avx512.hpp"
-#include "cpu/pack_strips.hpp"
-#include "cpu/rearrange_avx512.hpp"
+#include "cpu/split_f16.hpp"
+#include "cpu/tile_packing.hpp"
 #include "cpu/tile_registers.hpp"
 #include "cpu/tile_sums.hpp"
 
 namespace tessera::cpu {
 namespace {
 
-struct TileRow {
-  unsigned char bytes[kRowBytes];
-};
-
 template <class Multiply, class UnitsA, class UnitsB, class Parts = WholeElements>
-struct CodeAmx {
+struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
+  using Packing = TilePacking<UnitsA, UnitsB, Parts>;
   using Acc = typename Multiply::Acc;
-  static constexpr int kElement = static_cast<int>(sizeof(typename UnitsA::Packed));
-  static constexpr int kDepth = kRowBytes / kElement;
-  static constexpr int kParts = Multiply::kParts;
-  static_assert(kParts == Parts::kParts);
+  using Packing::kDepth;
+  using Packing::kElement;
+  using Packing::kParts;
+  using Packing::pack_b;
+  using Packing::padded;
+  using Packing::padded_b;
+  using Packing::row_bytes;
+  static_assert(kParts == Multiply::kParts);
   static constexpr std::int64_t kStepA = kParts * kChunkBytesA;  // from chunk to chunk
   static constexpr std::int64_t kStepB = kParts * kChunkBytesB;
   // A piece of a panel of B stays in the nearest cache (16 of 48 KB) while so many strips of A pass
@@ -79,28 +76,6 @@ struct CodeAmx {
   // rows 1.01 times as long, with a quarter 1.03.
   static constexpr int kRowsBeforeEdge = 8 * kBlock;
 
-  // A k of less than 64 bytes ends behind its last group of 4 in B's panels, and in the registers:
-  // the zeros behind it took as long to pack and to load, and drove the rest of B out of the
-  // nearest cache. Emerald Rapids, one thread, 2026-11, operands in rows, the time with panels of
-  // 64 bytes over the time so, bf16 and i8: 85×1278×8 1.80, 1.97, 172×782×9 1.69, 1.67,
-  // 500×1000×8 1.63, 1.54, 1000×1000×16 1.39, 1.47, 300×300×8 1.11, 1.07, 64×256×16 1.10, 1.22,
-  // 1994×371×24 1.06, 1.13, 3000×100×20 1.06, 1.09, 700×700×32 1.00, 1.13.
-  static constexpr int kGroup = 4 / kElement;
-  static constexpr bool kShortens = kParts == 1;
-
-  static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
-  static std::int64_t padded_b(std::int64_t depth) {
-    return kShortens ? panel_depth_bytes(depth * kElement) / kElement : padded(depth);
-  }
-  static std::int64_t panel_bytes(std::int64_t padded_depth) {
-    return padded_depth / kGroup * kParts * kPitchB;
-  }
-  // Of a register's row of A, four for each group of k, which is a row of B.
-  static int row_bytes(std::int64_t depth) {
-    const bool is_short = depth > 0 && depth < kDepth;
-    return is_short ? static_cast<int>(padded_b(depth)) * kElement : kRowBytes;
-  }
-
   static std::int64_t chunks_of(const BlockTask& task) { return padded(task.depth) / kDepth; }
 
   // Whether sums go unscaled from memory to the registers and back.
@@ -119,42 +94,6 @@ struct CodeAmx {
     const bool cross_lines = !are_whole_lines(to.at, to.pitch);
     return {
         static_cast<const unsigned char*>(to.at), to.pitch, 4 * cols, cross_lines, rows, at_once};
-  }
-
-  static void pack_a(const PackSource& source, void* panels) {
-    const std::int64_t depth = padded(source.depth);
-    if (pack_strips<typename UnitsA::Source, Parts>(source, panels, panel_bytes(depth))) return;
-    pack_panels<UnitsA>(source, depth, panels);
-  }
-  static void pack_b(const PackSource& source, void* panels) {
-    pack_b(source, padded_b(source.depth), panels);
-  }
-  static void pack_b(const PackSource& source, std::int64_t depth, void* panels) {
-    if constexpr (kParts > 1) {
-      if (source.along_stride == 1) {
-        interleave_parts(source, static_cast<unsigned char*>(panels), panel_bytes(depth));
-        return;
-      }
-    }
-    pack_panels<UnitsB>(source, depth, panels);
-  }
-  template <class Units>
-  static void pack_panels(const PackSource& source, std::int64_t padded_depth, void* panels) {
-    using ToPanels = Packer<Units, kBlock, TransposeRows>;
-    const std::int64_t bytes = panel_bytes(padded_depth);
-    if constexpr (kParts == 1) {
-      ToPanels::pack(source, padded_depth, panels, bytes);
-    } else {
-      PackSource one = source;
-      auto* panel = static_cast<unsigned char*>(panels);
-      for (std::int64_t first = 0; first < source.along; first += kBlock, panel += bytes) {
-        one.data =
-            static_cast<const typename Units::Source*>(source.data) + first * source.along_stride;
-        one.along = some_of(source.along - first, kBlock);
-        ToPanels::pack(one, padded_depth, panel, bytes);
-        split_panel(panel, bytes);
-      }
-    }
   }
 
   static bool goes_in_pairs(const BlockTask& task) {
@@ -591,7 +530,7 @@ struct CodeAmx {
     code.mr = kBlock;
     code.nr = kBlock;
     code.depth_step = kDepth;
-    if (kShortens) code.short_step_b = kGroup;
+    if (Packing::kShortens) code.short_step_b = Packing::kGroup;
     code.packed_size_a = kParts * kElement;
     code.packed_size_b = kParts * static_cast<int>(sizeof(typename UnitsB::Packed));
     code.keeps_rows = kParts == 1;
@@ -600,7 +539,7 @@ struct CodeAmx {
     if constexpr (kPacksByPieces) code.piece_depth = kMostChunksOfOnePiece * kDepth;
     code.accumulator = accumulator_type<Acc>();
     code.turned = turned;
-    code.pack_a = pack_a;
+    code.pack_a = Packing::pack_a;
     code.pack_b = pack_b;
     code.multiply = multiply;
     code.add = add_sums<Acc>;
@@ -608,11 +547,6 @@ struct CodeAmx {
     return code;
   }
 };
-
-template <class Element>
-using RowUnits = PackUnits<Element, Element, kRowBytes / sizeof(Element), TileRow, Keep<Element>>;
-template <class Element>
-using ColumnUnits = PackUnits<Element, Element, 4 / sizeof(Element), std::uint32_t, Keep<Element>>;
 
 using CodeBf16 = CodeAmx<MultiplyBf16, RowUnits<bf16>, ColumnUnits<bf16>>;
 // An f16 is moved as any 16 bits before it is split.

@@ -16,6 +16,7 @@
 #include "cpu/blocking.hpp"
 #include "cpu/product.hpp"
 #include "cpu/run.hpp"
+#include "cpu/steps.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
 
@@ -119,7 +120,7 @@ TEST_P(Kernels, DotProductsOfOperandsThatLieOtherwise) {
 
 // Blocks of k so deep that C is fetched before it is needed (register_tile.hpp), and their
 // remainders; with k = 4096, rows of A that would drive each other out of the nearest cache, and
-// are copied or taken a few at a time (blocking.cpp).
+// are copied or taken a few at a time (steps.cpp).
 TEST_P(Kernels, DeepBlocks) {
   std::uint64_t seed = 700;
   for (const std::int64_t block_k : {132, 256, 1000}) {

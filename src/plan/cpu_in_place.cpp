@@ -1,4 +1,4 @@
-// How few rows of C, or many, walk a B in place: rules that follow cpu/blocking.cpp, and how
+// How few rows of C, or many, walk a B in place: rules that follow cpu/steps.cpp, and how
 // workers share it; and what is widened first instead.
 #include <algorithm>
 #include <optional>
@@ -17,15 +17,15 @@
 namespace tessera {
 namespace {
 
-// Rows of C that a B in place streams by for (blocking.cpp), and how much of each of its rows comes
-// at a time: at least a page, and no more where the rows of a dense B lie whole pages apart and
-// drive each other out of the nearest caches, but for one row of C, for narrow register tiles and
-// where k is divided, which take long rows. Zen 5, one thread, 2026-11, microseconds with 4, 8 and
-// 16 KB: f32 16×4096×4096 3610, 3810, 3850, 12×4096×4096 2840, 2910, 3140, f64 12×4096×4096 6120,
-// 6470, 8500; rows that keep apart: f32 12×5648×610 413, 400, 394, f64 7×5648×610 714, 674, 632.
-// One row of 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
+// Rows of C that a B in place streams by for (cpu/steps.cpp), and how much of each of its rows
+// comes at a time: at least a page, and no more where the rows of a dense B lie whole pages apart
+// and drive each other out of the nearest caches, but for one row of C, for narrow register tiles
+// and where k is divided, which take long rows. Zen 5, one thread, 2026-11, microseconds with 4, 8
+// and 16 KB: f32 16×4096×4096 3610, 3810, 3850, 12×4096×4096 2840, 2910, 3140, f64 12×4096×4096
+// 6120, 6470, 8500; rows that keep apart: f32 12×5648×610 413, 400, 394, f64 7×5648×610 714, 674,
+// 632. One row of 4096×4096 in f32 2438 with 4 KB and 1667 with 16, four on AVX2 2900 and 2500.
 constexpr std::int64_t kSomeRows = 16;
-// Whole rows, where as many as come at a time (cpu/blocking.cpp) leave room in L2. Emerald Rapids,
+// Whole rows, where as many as come at a time (cpu/steps.cpp) leave room in L2. Emerald Rapids,
 // one thread, f32, 2026-11, milliseconds by 16 KB and by whole rows: 8×11008×2048 3.93 and 3.69,
 // 4×16384×1024 2.63 and 2.54, 4×5001×3001 2.52 and 2.30, 4×32000×1000 6.26 and 6.87 (in two 6.25);
 // 12×5001×3001 3.78 and 3.65, 12×8192×2048 3.45 and 3.79.
@@ -386,7 +386,7 @@ bool CpuVariants::cuts_far_rows_that_collide(const TileConfig& tile, int workers
          shape.m > 1 && shape.m <= kRowsOfOneWideTile;
 }
 
-// Of whole rows some come at a time anyway (cpu/blocking.cpp), and long blocks divide equally.
+// Of whole rows some come at a time anyway (cpu/steps.cpp), and long blocks divide equally.
 int CpuVariants::whole_row_block_k(int splits) const {
   const std::int64_t each = pieces(product.shape.k, splits);
   return round_up_to(pieces(each, pieces(each, kDepthOfWholeRows)), kManyStreams);
@@ -399,7 +399,7 @@ double CpuVariants::elements_of_b(const ShapeRun& run) const {
          static_cast<double>(run.shape.k);
 }
 
-// As the backend does (cpu/blocking.cpp) with rows as far apart as they are long: from memory those
+// As the backend does (cpu/steps.cpp) with rows as far apart as they are long: from memory those
 // that lie whole pages apart come otherwise, and less deep.
 bool CpuVariants::walks_wide_tiles(int parts) const {
   const GemmShape& shape = product.shape;
@@ -487,7 +487,7 @@ TileConfig CpuVariants::in_place(TileConfig tile, bool a_too, int workers, int s
   const auto most = static_cast<int>(kDepthBytesInPlace / size_of(kernel.b));
   tile.block_k = streamed_block_k(splits);
   const bool is_one_block = tile.block_k >= shape.k && tile.block_k <= at_most(most);
-  // A block of B that leaves room in L2 comes in one piece of memory (cpu/blocking.cpp).
+  // A block of B that leaves room in L2 comes in one piece of memory (cpu/share_of_b.hpp).
   const bool is_one_piece =
       leave_room(bytes_of(most, shape.n, kernel.b), request.machine.scratchpad_bytes);
   const bool is_long = may_read_whole_rows() && !is_one_block && !is_one_piece;

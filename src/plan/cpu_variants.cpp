@@ -199,7 +199,7 @@ bool CpuVariants::goes_short_way(const TileConfig& packed, int workers) const {
 // packed whole; and an A whose lines, of which a register tile takes a part in every step of k
 // where they lie across, leave room, too: Zen 3, one thread, 2026-11, the time by packing over the
 // time in place, A column-major, f64, k = 200, 100×20 0.99, 100×40 1.35, 250×20 0.95, 250×40 0.97,
-// 250×100 0.79. One or two rows are streams before B takes all of L2 (cpu/blocking.cpp).
+// 250×100 0.79. One or two rows are streams before B takes all of L2 (cpu/steps.cpp).
 bool CpuVariants::goes_short_way_of_narrow(const TileConfig& packed, int workers) const {
   constexpr std::int64_t kRowsThatStream = 2;
   const GemmShape& shape = product.shape;
@@ -465,7 +465,7 @@ TileConfig CpuVariants::as_dots(TileConfig tile, int workers, int splits) const 
 
 // Of a B of few columns in place, all of k of a product alone while that stays in the second-level
 // cache from one strip of A to the next, and else blocks of which two leave room there: larger ones
-// the backend takes for rows that pass by once (cpu/blocking.cpp), a few of k at a time. Zen 3,
+// the backend takes for rows that pass by once (cpu/steps.cpp), a few of k at a time. Zen 3,
 // 2026-11, the time with blocks of half that cache, or five eighths, over the time so, one thread
 // and two: f32 48×16×20000 4.4, 4.2, 24×12×30000 1.28, 1.25, 200×16×10000 4.3, 4.8, 64×20×8000 3.7,
 // 4.5, f64 the same 2.8, 4.5, 1.33, 1.25, 2.6, 4.2, 3.0, 3.1, 100×8×20000 3.4, 4.4, 1000×16×6000

@@ -116,7 +116,7 @@ bool passing_pays(const GemmShape& shape, const WorkersShare& share, std::int64_
   const std::int64_t row_bytes = shape.n * element;
   const double b_bytes = static_cast<double>(shape.k) * static_cast<double>(row_bytes);
   const auto l2 = static_cast<double>(machine.scratchpad_bytes);
-  // Rows of B whole pages apart are not read by more wide tiles (cpu/blocking.cpp).
+  // Rows of B whole pages apart are not read by more wide tiles (cpu/steps.cpp).
   const bool collides = rows_collide(row_bytes);
   if (!has_much_room(machine)) {
     return share.rows > most_rows_of_wide_tiles(b_bytes <= l2 && !collides) &&
