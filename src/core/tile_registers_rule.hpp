@@ -104,14 +104,15 @@ constexpr bool fill_registers(const FewRows& product) {
   return product.rows <= kRowsOfOneStrip || product.rows % (kRowsOfOneStrip / 2) == 0;
 }
 
-// Whether more rows than two strips have are few as well: those that are packed anyway, and those
-// on lines. But rows that do not fill the registers are packed here alone, for which few columns do
-// not pay, and a C across lines had better be written from end to end, as panels that are packed
-// before allow. The same machine, the time with those over the time so: packed 82×784×586 1.63,
-// 110×750×1001 1.14, 108×176×1254 1.38; across lines in place 96×128×400 0.82, 128×96×218 0.93; on
-// lines 80×512×160 1.37, 96×352×1376 1.46, 96×96×832 1.44, 112×496×1152 1.24, 128×864×96 1.35; no
-// whole registers 84×1040×288 1.20, 101×912×656 1.18, with few columns 87×64×544 0.78,
-// 92×192×192 0.91; C across lines 96×357×416 0.95, 96×654×160 0.86, 124×118×448 0.86.
+// Whether more rows than two strips have are few as well: those that are packed, and those on
+// lines. But of these such as do not fill the registers are packed here alone, for which few
+// columns do not pay, and beside them a C across lines had better be written from end to end, as
+// panels that are packed before allow. The same machine, the time with those over the time so:
+// packed 82×784×586 1.63, 101×912×656 1.18, 110×750×1001 1.14, 108×176×1254 1.38; across lines in
+// place 96×128×400 0.82, 128×96×218 0.93; on lines 80×512×160 1.37, 96×352×1376 1.46,
+// 96×96×832 1.44, 112×496×1152 1.24, 128×864×96 1.35; no whole registers 84×1040×288 1.20,
+// 95×928×128 1.17, with few columns 87×64×544 0.78, 92×192×192 0.91; C across lines
+// 96×357×416 0.95, 96×654×160 0.86, 124×118×448 0.86.
 constexpr bool suits_many_strips(const FewRows& product) {
   constexpr std::int64_t kLeastColumnsOfParts = 256;
   if (!product.a_is_on_lines) return packs_strips(product);

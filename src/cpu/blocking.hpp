@@ -106,7 +106,7 @@ struct Blocking {
 // Whether B can be packed in passing (passing.hpp), by where operands lie; not whether it pays.
 bool may_pack_in_passing(const Product& product);
 
-// Whether it is: in passing, so that a block needs no panels.
+// Whether a block needs no panels: that pays, or what stays near is read in place.
 bool needs_no_panels(const Plan& plan, const Product& product);
 
 // Whether a block of C reads such a B where it lies instead (core/near_rule.hpp).

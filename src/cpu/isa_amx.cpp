@@ -10,7 +10,7 @@
 #include "cpu/flat_blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
-#include "cpu/split_f16.hpp"
+#include "cpu/pack_strips.hpp"
 #include "cpu/tile_packing.hpp"
 #include "cpu/tile_registers.hpp"
 #include "cpu/tile_sums.hpp"
@@ -413,6 +413,7 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
       multiply_group<What>(task, group, panel, kept, registers);
     }
     registers.flush();
+    if (task.streams_sums) _mm_sfence();
   }
 
   // Of rows in place the last strip has as many as others, or fills its registers of 16. Several

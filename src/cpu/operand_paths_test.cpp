@@ -120,7 +120,7 @@ TEST_P(Kernels, DotProductsOfOperandsThatLieOtherwise) {
 
 // Blocks of k so deep that C is fetched before it is needed (register_tile.hpp), and their
 // remainders; with k = 4096, rows of A that would drive each other out of the nearest cache, and
-// are copied or taken a few at a time (steps.cpp).
+// are copied or taken a few at a time (rows_of_a.cpp).
 TEST_P(Kernels, DeepBlocks) {
   std::uint64_t seed = 700;
   for (const std::int64_t block_k : {132, 256, 1000}) {

@@ -8,10 +8,9 @@
 
 namespace tessera::cpu {
 
-// Bytes.
-std::int64_t second_level_cache(const Plan& plan);
-bool lies_in_memory(const Plan& plan, std::int64_t bytes);
+std::int64_t second_level_cache(const Plan& plan);  // bytes
 std::int64_t bytes_of_b(const Product& product);
+bool lies_in_memory(const Plan& plan, std::int64_t bytes);
 
 // What the blocks of one of the workers have of B.
 std::int64_t bytes_of_blocks(const Plan& plan, const Product& product);

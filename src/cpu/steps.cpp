@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "core/in_place_rule.hpp"
-#include "core/near_rule.hpp"
 #include "core/passing_rule.hpp"
 #include "cpu/blocking.hpp"
-#include "cpu/copied_rows.hpp"
 #include "cpu/cpuid.hpp"
 #include "cpu/nearest_cache.hpp"
 #include "cpu/share_of_b.hpp"

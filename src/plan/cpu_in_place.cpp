@@ -208,12 +208,13 @@ double CpuVariants::bytes_of_part_of_b(int workers) const {
 // Of a Zen 3, with the cost of rows cut (plan/worker_time_cpu.cpp): f32 3×1254×342 1.6, 1×3000×300
 // 1.7, 8×1500×400 1.6, 5×2000×500 1.9, 7×500×289 1.6; f64 8×1500×400 1.2; 36 products of 1 to 16
 // rows f32 1.03, f64 1.00, bf16 1.06, i8 1.05. More rows had better not be dealt so there:
-// 9×1716×144 0.79, 14×307×580 0.78. Of bytes up to 12 rows by whole vectors as well, in parts of a
-// line and more that take a quarter of L2 at most: Granite Rapids, two threads, 2026-11-30, i8,
-// 3×1028×211 1.26, 2×576×333 1.36, 7×556×341 1.29, 5×640×1264 1.21, half a line of 6×49×3561 0.83;
-// larger parts 3×3200×1516 1.48, 7×1728×891 1.17, 4×1238×1794 0.87, 6×1216×3598 0.81; Emerald
-// Rapids 3×1028×211 1.10, 2×763×223 1.18, larger ones 4×1238×1794 0.74, 7×998×2489 0.74,
-// 4×2790×1542 on four 0.84, 2×3968×1888 on eight 0.63, 3×3200×1516 1.61.
+// 9×1716×144 0.79, 14×307×580 0.78. Of interleaved bytes by whole vectors as well, in parts of
+// a line and more that take a quarter of L2 at most (Zen 5 and L2 of less than 2 MB not measured):
+// Granite Rapids, two threads, 2026-11-30, i8, 3×1028×211 1.26, 2×576×333 1.36, 7×556×341 1.29,
+// 5×640×1264 1.21, half a line of 6×49×3561 0.83; larger parts 3×3200×1516 1.48, 7×1728×891 1.17,
+// 4×1238×1794 0.87, 6×1216×3598 0.81; Emerald Rapids 3×1028×211 1.10, 2×763×223 1.18, larger ones
+// 4×1238×1794 0.74, 7×998×2489 0.74, 4×2790×1542 on four 0.84, 2×3968×1888 on eight 0.63,
+// 3×3200×1516 1.61.
 bool CpuVariants::are_shares(const TileConfig& tile, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   constexpr std::int64_t kLineBytes = 64;
