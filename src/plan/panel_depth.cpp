@@ -71,7 +71,16 @@ constexpr std::int64_t kSomeStripsOfNarrow = 48;
 // 48×2048×2048 1.04, 64×3000×3000 1.05, 96×2048×2048 1.10, 180× 1.05; i8 17×3000×3000 1.11,
 // 24×4096×4096 1.13, 48×2048×2048 1.13, 96× 1.08, 192× 1.17; with more f32 96×2048×2048 0.92, 0.79,
 // f64 64×3000×3000 0.89, 0.80, i8 64×2048×7168 0.90.
+//
+// But two to four workers with f32 and more than a few strips have shallow ones: Granite Rapids,
+// two threads, 2026-11-30, 36 and 40 products of 73 to 300 rows, 256 to 2900 columns and k of 360
+// to 3100, the time with deep panels over the time so, 1.02 and 1.01, A across 1.01
+// (128×768×768 1.04, 128×768×3072 1.04, 101×911×1884 1.11, 86×385×2611 0.91), one thread 0.98, f64
+// on one and two 0.96, 1.00; busy Emerald Rapids, the 36, two, four, eight and sixteen threads
+// 1.03, 1.02, 1.00, 0.98. Smaller second-level caches were not measured.
 constexpr std::int64_t kDeepestBytes = 4096;  // and a quarter more
+constexpr std::int64_t kStripsOfShallow = 6;
+constexpr int kMostWorkersOfShallow = 4;
 // Rows of B in bytes, of which 512 of k are a panel of half the bytes that others have, likewise
 // beside several strips. Zen 4, one thread, 2026-11, the time with 512 or 640 over the time with
 // twice that: 40×7168×2048 1.12, 48× 1.17, 64× 1.15, 64×2048×2048 1.04, 96× 1.04, 128× 1.01,
@@ -157,7 +166,9 @@ int choose_packed_block_k(const KernelEntry& kernel, const FacedProduct& product
   const int mr = kernel.tile.mr;
   const std::int64_t strips = std::max<std::int64_t>(1, pieces(shape.m, mr));
   const bool are_few = !has_tile_registers(kernel) && !is_narrow_tile(mr) && strips <= kFewStrips;
-  if (are_few && product.b_lies_along_k) {
+  const bool are_shallow = kernel.a == ElementType::f32 && has_much_room(machine) && workers > 1 &&
+                           workers <= kMostWorkersOfShallow && strips > kStripsOfShallow;
+  if (are_few && product.b_lies_along_k && !are_shallow) {
     const std::int64_t fitting = piece_of_a_bytes(machine.scratchpad_bytes) / (strips * mr);
     const std::int64_t most = std::min(fitting, at_most(kDeepestBytes)) / kernel.packed_size;
     const std::int64_t whole = most / depth_multiple(kernel) * depth_multiple(kernel);

@@ -188,6 +188,23 @@ TEST(Planner, ColumnsAlongKArePackedDeep) {
   EXPECT_EQ(depth_of(machine_by_name("zen5"), ElementType::i8, 64, Major::row), 512);
 }
 
+// A few workers with more than a few strips of f32 have panels of such columns as deep as others.
+TEST(Planner, FewWorkersPackColumnsAlongKNoDeeper) {
+  const auto depth_of = [](ElementType type, std::int64_t rows, int workers) {
+    const Machine machine = with_workers(machine_by_name("sapphire-rapids-avx512"), workers);
+    Problem problem = dense_problem({rows, 2048, 768}, gemm_types_for(type));
+    problem.b.major = Major::column;
+    return make_plan(problem, machine).tile.block_k;
+  };
+  for (const int workers : {2, 4}) {
+    EXPECT_EQ(depth_of(ElementType::f32, 128, workers), 256) << workers;
+    EXPECT_EQ(depth_of(ElementType::f32, 64, workers), 768) << workers;
+    EXPECT_GT(depth_of(ElementType::f64, 128, workers), 192) << workers;
+  }
+  EXPECT_EQ(depth_of(ElementType::f32, 128, 1), 768);
+  EXPECT_EQ(depth_of(ElementType::f32, 128, 8), 768);
+}
+
 // Of a product with few columns, or rows that are columns to the kernel, each row is read once.
 TEST(Planner, TileRegistersReadRowsOnceBesideFewColumns) {
   const Machine machine = machine_by_name("sapphire-rapids");
