@@ -418,10 +418,10 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
 
   // Of rows in place the last strip has as many as others, or fills its registers of 16. Several
   // strips come from L2 beside each panel, and drive out its pieces unless they pass by; rows of C
-  // are fetched then (fetches()). Granite
-  // Rapids, one thread, 2026-11-30, bf16, the time with rows that stay over the time so: 64×500×800
-  // 1.11, 64×1000×800 1.13, 64×1000×400 1.16, 96×1000×192 1.21, 96×500×800 1.13, 64×320×800 1.03,
-  // 64×64×192 1.01; of one strip 0.84 to 1.05, of rows in place across lines 0.87 to 0.97.
+  // are fetched then (fetches()). Granite Rapids, one thread, 2026-11-30, bf16, the time with rows
+  // that stay over the time so: 64×500×800 1.11, 64×1000×800 1.13, 64×1000×400 1.16, 96×1000×192
+  // 1.21, 96×500×800 1.13, 64×320×800 1.03, 64×64×192 1.01; of one strip 0.84 to 1.05, of rows in
+  // place across lines 0.87 to 0.97.
   static void multiply_passing(const BlockTask& task) {
     Kept kept;
     Group group;
