@@ -192,6 +192,28 @@ TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
   EXPECT_GT(taken_of_many, 4);
 }
 
+// Columns of a column-major C are rows to the kernel, and B is A.
+TEST(ByPieces, ArePlannedWhereTheyAreTakenFromTheOtherSide) {
+  constexpr std::string_view kTileRegisters = "cpu_amx_bf16";
+  constexpr std::int64_t kDeepestPanels = 512;
+  if (cpu::find_code(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
+  const Placement columns = {.column_major = true, .on_line = true};
+  const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
+  for (const auto& [shape, takes] : {std::pair{GemmShape{512, 80, 700}, true},
+                                     {GemmShape{512, 96, 832}, true},
+                                     {GemmShape{80, 96, 832}, true},
+                                     {GemmShape{90, 100, 800}, false}}) {
+    Product product({ElementType::bf16, ElementType::bf16, ElementType::f32}, shape, 0,
+                    Fill::normal, 1, columns, columns, columns);
+    const Operands operands = product.operands();
+    Plan plan = make_plan(describe({&operands, 1}, 1, 0, {}), machine);
+    ASSERT_EQ(plan.kernel, kTileRegisters);
+    EXPECT_EQ(takes_pieces(plan, product), takes) << shape.m << "×" << shape.n << "×" << shape.k;
+    EXPECT_EQ(plan.tile.block_k > kDeepestPanels, takes) << shape.m << "×" << shape.n;
+    EXPECT_EQ(run_and_check(plan, product, 1), "") << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+}
+
 TEST(ByPieces, HaveAllOfKWhileALeavesRoom) {
   EXPECT_EQ(depth_by_pieces(40, 2, kRoom), kRoom / 5 / 80);
   EXPECT_GT(depth_by_pieces(32, 2, kRoom), 4000);
