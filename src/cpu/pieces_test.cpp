@@ -28,11 +28,30 @@ using test::types_of;
 
 // What runs by pieces with this L2, and by panels with a small one.
 constexpr std::int64_t kRoom = 2 << 20;
+constexpr std::int64_t kNoRoom = 8 << 10;
+
+constexpr std::string_view kTileRegisters = "cpu_amx_bf16";
+constexpr std::int64_t kDeepestPanels = 512;  // but by pieces
 
 bool takes_pieces(const Plan& plan, Product& product) {
   const cpu::KernelCode& code = *cpu::find_code(plan.kernel);
   const cpu::Launch launch{plan, code, {}, {}};
   return cpu::blocking_of(launch, cpu::product_of(product.operands(), plan, code)).packs_by_pieces;
+}
+
+// Runs the product by pieces, which `takes` says whether it is, and by panels: the same bits.
+void check_both_ways(Plan plan, std::uint64_t seed, Placement place_a, Placement place_b,
+                     bool takes) {
+  const GemmShape& shape = plan.problem.groups.front();
+  const auto run = [&](std::int64_t l2) {
+    plan.machine.scratchpad_bytes = l2;
+    Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed, place_a,
+                    place_b);
+    EXPECT_EQ(takes_pieces(plan, product), takes && l2 == kRoom);
+    EXPECT_EQ(run_and_check(plan, product, 1), "");
+    return product.c.bytes();
+  };
+  ASSERT_EQ(run(kRoom), run(kNoRoom));
 }
 
 // One strip of rows, two, the second of any length, up to four where that pays; panels that columns
@@ -54,20 +73,13 @@ TEST_P(Kernels, FewRowsTakeBByPieces) {
         plan.problem.beta = k % 2 == 0 ? 0 : 1;
         if (n == 131) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
         const Placement place_a = {.column_major = k == 517, .padding = is_odd ? 0 : 3};
-        const auto run = [&](std::int64_t l2) {
-          plan.machine.scratchpad_bytes = l2;
-          Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, seed, place_a,
-                          {.padding = is_odd ? 5 : 0});
-          const std::int64_t cols = std::min<std::int64_t>(n, 160);
-          const bool is_flat = m > 32 && suits_flat_blocks(2 * std::min(k, block_k), cols);
-          const bool suits_many = k % 32 == 0 ? m % 16 == 0 : cols == 160;
-          const bool takes = l2 == kRoom && n * k > 8192 && !is_flat && (m <= 64 || suits_many);
-          EXPECT_EQ(takes_pieces(plan, product), takes) << m << "×" << n << "×" << k;
-          EXPECT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
-          return product.c.bytes();
-        };
-        ASSERT_EQ(run(kRoom), run(8 << 10)) << m << "×" << n << "×" << k;
-        ++seed;
+        const std::int64_t cols = std::min<std::int64_t>(n, 160);
+        const bool is_flat = m > 32 && suits_flat_blocks(2 * std::min(k, block_k), cols);
+        const bool suits_many = k % 32 == 0 ? m % 16 == 0 : cols == 160;
+        const bool takes = n * k > 8192 && !is_flat && (m <= 64 || suits_many);
+        SCOPED_TRACE(testing::Message() << m << "×" << n << "×" << k);
+        check_both_ways(plan, seed++, place_a, {.padding = is_odd ? 5 : 0}, takes);
+        if (HasFatalFailure()) return;
       }
     }
   }
@@ -85,16 +97,10 @@ TEST_P(Kernels, StripsOnLinesTakeBByPieces) {
         Plan plan = plan_for(kernel(), types_of(kernel()), shape, {128, 192, 864}, {});
         plan.problem.a.alignment = 64;
         plan.problem.c.alignment = 64;
-        const auto run = [&](std::int64_t l2) {
-          plan.machine.scratchpad_bytes = l2;
-          Product product(plan.problem.types, shape, 0, Fill::normal, seed,
-                          {.padding = k % 32 == 0 ? 0 : 32 - k % 32, .on_line = true});
-          EXPECT_EQ(takes_pieces(plan, product), l2 == kRoom) << m << "×" << n << "×" << k;
-          EXPECT_EQ(run_and_check(plan, product, 1), "") << m << "×" << n << "×" << k;
-          return product.c.bytes();
-        };
-        ASSERT_EQ(run(kRoom), run(8 << 10)) << m << "×" << n << "×" << k;
-        ++seed;
+        const Placement on_lines = {.padding = k % 32 == 0 ? 0 : 32 - k % 32, .on_line = true};
+        SCOPED_TRACE(testing::Message() << m << "×" << n << "×" << k);
+        check_both_ways(plan, seed++, on_lines, {}, true);
+        if (HasFatalFailure()) return;
       }
     }
   }
@@ -155,8 +161,6 @@ TEST_P(Kernels, PartsOfSmallProductsTakeBByPieces) {
 
 // A plan whose panels are deeper than few rows have otherwise is made for pieces.
 TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
-  constexpr std::string_view kTileRegisters = "cpu_amx_bf16";
-  constexpr std::int64_t kDeepestPanels = 512;
   if (cpu::find_code(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
   int taken = 0;
   int taken_of_many = 0;
@@ -194,8 +198,6 @@ TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
 
 // Columns of a column-major C are rows to the kernel, and B is A.
 TEST(ByPieces, ArePlannedWhereTheyAreTakenFromTheOtherSide) {
-  constexpr std::string_view kTileRegisters = "cpu_amx_bf16";
-  constexpr std::int64_t kDeepestPanels = 512;
   if (cpu::find_code(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
   const Placement columns = {.column_major = true, .on_line = true};
   const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);

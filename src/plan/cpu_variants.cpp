@@ -6,6 +6,7 @@
 #include "core/piece_of_a.hpp"
 #include "core/tile_registers_rule.hpp"
 #include "plan/cpu_blocks.hpp"
+#include "plan/few_rows.hpp"
 #include "plan/panel_depth.hpp"
 #include "plan/passing.hpp"
 #include "plan/passing_pays.hpp"
@@ -490,15 +491,8 @@ bool CpuVariants::packs_by_pieces_here(const TileConfig& packed, int workers, in
   const std::int64_t cols = std::max<std::int64_t>(1, cols_of(packed));
   const std::int64_t tiles = pieces(shape.n, cols);
   const std::int64_t each = blocks_of_worker(tiles, splits, workers);
-  const FewRows few{
-      .rows = shape.m,
-      .cols = cols,
-      .depth = pieces(shape.k, splits),
-      .packed_size = kernel.packed_size,
-      .b_row_bytes = shape.n * size_of(kernel.b),
-      .b_bytes = static_cast<double>(each) * bytes_of(pieces(shape.k, splits), cols, kernel.b),
-      .a_is_on_lines = product.a_lies_along_k && product.a_begins_at_lines,
-      .c_is_on_lines = begin_at_lines(request.problem.c.alignment)};
+  const FewRows few =
+      few_rows_of(product, request.problem, kernel, cols, pieces(shape.k, splits), each);
   return packs_by_pieces(few, request.machine.scratchpad_bytes);
 }
 

@@ -15,6 +15,7 @@
 #include "plan/candidates.hpp"
 #include "plan/cpu_blocks.hpp"
 #include "plan/cpu_variants.hpp"
+#include "plan/few_rows.hpp"
 #include "plan/invariant.hpp"
 #include "plan/parts_pay.hpp"
 #include "plan/passing.hpp"
@@ -345,14 +346,7 @@ std::int64_t least_side(const KernelEntry& kernel, const FacedProduct& faced,
     return side;
   }
   const double bytes = bytes_of(shape.k, shape.n, kernel.b);
-  const FewRows few{.rows = shape.m,
-                    .cols = shape.n,
-                    .depth = shape.k,
-                    .packed_size = kernel.packed_size,
-                    .b_row_bytes = shape.n * size_of(kernel.b),
-                    .b_bytes = bytes,
-                    .a_is_on_lines = faced.a_lies_along_k && faced.a_begins_at_lines,
-                    .c_is_on_lines = begin_at_lines(request.problem.c.alignment)};
+  const FewRows few = few_rows_of(faced, request.problem, kernel, shape.n, shape.k, 1);
   if (request.is_one_product() && packs_by_pieces(few, machine.scratchpad_bytes)) {
     const bool are_enough = shape.n >= kLeastOfVeryFew && shape.k >= kLeastOfVeryFew &&
                             shape.k <= kMostDepthOfVeryFew && bytes <= kMostBytesOfVeryFew;

@@ -1,3 +1,4 @@
+#include "plan/few_rows.hpp"
 #include "plan/worker_time.hpp"
 
 #include <algorithm>
@@ -150,9 +151,7 @@ struct Block {
   bool b_in_place = false;
   bool b_crosses_lines = false;  // its rows start off cache lines
   bool is_dots = false;          // B in place along k
-  bool a_lies_along_k = false;
-  bool a_is_on_lines = false;  // so, and its rows start on cache lines
-  bool b_rows_are_dense = false;
+  FacedProduct faced;
   int a_size = 0;
   int b_size = 0;
 };
@@ -184,9 +183,7 @@ Block block_of(const GemmShape& shape, const TileGrid& grid, const Problem& prob
   block.cuts_rows_of_c = block.cols < n && faced.c_rows_are_dense;
   block.a_in_place = facing.a_in_place;
   block.b_in_place = facing.b_in_place;
-  block.b_rows_are_dense = faced.b_rows_are_dense;
-  block.a_lies_along_k = faced.a_lies_along_k;
-  block.a_is_on_lines = faced.a_lies_along_k && faced.a_begins_at_lines;
+  block.faced = faced;
   block.is_dots = makes_dots(faced, facing);
   block.b_crosses_lines = !block.is_dots && faced.b_rows_are_dense && !faced.b_begins_at_lines;
   block.a_size = size_of(faced.is_turned ? problem.types.b : problem.types.a);
@@ -404,19 +401,12 @@ constexpr double kLongPieces = 600;
 bool is_packed_by_pieces(const Block& block, const TileGrid& grid, const Problem& problem,
                          const Machine& machine, const KernelEntry* kernel, int workers) {
   const bool may_be = kernel != nullptr && has_tile_registers(*kernel) && kernel->products == 1 &&
-                      !block.b_in_place && block.b_rows_are_dense && problem.groups.size() == 1 &&
-                      block.rows >= block.all_rows;
+                      !block.b_in_place && block.faced.b_rows_are_dense &&
+                      problem.groups.size() == 1 && block.rows >= block.all_rows;
   if (!may_be) return false;
   const std::int64_t each = blocks_of_worker(grid.tiles(), grid.k, workers);
-  const FewRows few{
-      .rows = static_cast<std::int64_t>(block.all_rows),
-      .cols = block.tile_cols,
-      .depth = block.tile_depth,
-      .packed_size = kernel->packed_size,
-      .b_row_bytes = static_cast<std::int64_t>(block.b_row_bytes),
-      .b_bytes = static_cast<double>(each) * bytes_of(block.tile_depth, block.tile_cols, kernel->b),
-      .a_is_on_lines = block.a_is_on_lines,
-      .c_is_on_lines = begin_at_lines(problem.c.alignment)};
+  const FewRows few =
+      few_rows_of(block.faced, problem, *kernel, block.tile_cols, block.tile_depth, each);
   return packs_by_pieces(few, machine.scratchpad_bytes);
 }
 
@@ -428,7 +418,9 @@ double packing_by_pieces(const Block& block) {
 double packing(const Block& block, const Machine& machine, double footprint, bool copies_a,
                bool by_pieces) {
   const double beyond = share_beyond_l2(machine, footprint);
-  const double a_share = block.a_in_place ? 0 : copies_a && block.a_lies_along_k ? kCopyingRows : 1;
+  const double a_share = block.a_in_place                         ? 0
+                         : copies_a && block.faced.a_lies_along_k ? kCopyingRows
+                                                                  : 1;
   const double a_bytes = a_share * block.rows * block.depth * block.a_size;
   const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
   const double b_from_l2 = by_pieces           ? packing_by_pieces(block)
