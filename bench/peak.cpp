@@ -207,11 +207,12 @@ PeakMeasurement measure_peak(ElementType type, int threads) {
   PeakMeasurement best = measure_own_peak(type, threads);
   PeakMeasurement other;
   if (type == ElementType::bf16) other = measure_own_peak(ElementType::f32, threads);
-  if (type == ElementType::f16 && has_amx()) {
-    other = measure_loop(
-        {"tdpbf16ps, four for one", true, tiles_bf16_amx, kTilesPerLoop * kFlopsOfBf16Tiles / 4},
-        threads);
-  }
+  const auto by_tiles = [&](const char* instruction, double products) {
+    return measure_loop(
+        {instruction, true, tiles_bf16_amx, kTilesPerLoop * kFlopsOfBf16Tiles / products}, threads);
+  };
+  if (has_amx() && type == ElementType::f16) other = by_tiles("tdpbf16ps, four for one", 4);
+  if (has_amx() && type == ElementType::f32) other = by_tiles("tdpbf16ps, six for one", 6);
   return other.flops_per_second > best.flops_per_second ? other : best;
 }
 

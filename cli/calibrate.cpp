@@ -69,6 +69,20 @@ std::vector<CalibrationSample> measure_samples(const Machine& machine, double se
   return samples;
 }
 
+// Whether f32 in parts of bf16 (Machine::splits_f32) pays here; the constants are fitted to
+// vectors.
+bool measure_splitting(const Machine& machine, double seconds) {
+  constexpr GemmShape kShape{768, 768, 768};
+  const Problem problem = dense_problem(kShape, gemm_types_for(ElementType::f32));
+  const auto time_by = [&](const char* kernel) {
+    PlanOptions options;
+    options.kernel = kernel;
+    return measure_plan(make_plan(problem, machine, options), seconds);
+  };
+  constexpr double kLeastGain = 1.1;
+  return kLeastGain * time_by("cpu_amx_f32") < time_by("cpu_avx512_f32");
+}
+
 std::string constants_text(const Machine& machine) {
   const CostConstants& cost = machine.cost;
   std::string text;
@@ -84,6 +98,10 @@ std::string constants_text(const Machine& machine) {
   if (const double f32 = machine.peak(ElementType::f32); f32 > 0) {
     line("bf16 as it is, beside f32", machine.peak(ElementType::bf16) / f32, "times as fast");
   }
+  if (machine.architecture == "amx") {
+    text +=
+        fmt::format("  {:<28}{:>10}\n", "f32 in parts of bf16", machine.splits_f32 ? "yes" : "no");
+  }
   line("memory, all workers", machine.memory_bytes_per_second * 1e-9, "GB/s");
   line("memory, one worker", machine.worker_memory_bytes_per_second * 1e-9, "GB/s");
   line("shared cache", machine.cache_bytes_per_second * 1e-9, "GB/s");
@@ -94,10 +112,14 @@ int run_calibrate(const CalibrateRequest& options) {
   check_writable(options.save);
   Machine machine = machine_from(options.machine);
   if (machine.kind == MachineKind::cpu) measure_limits(machine);
+  machine.splits_f32 = false;
   const std::vector<CalibrationSample> samples = measure_samples(machine, options.seconds);
   const std::string source =
       fmt::format("tessera calibrate, {:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
-  const Calibration fitted = calibrate(machine, samples, source);
+  Calibration fitted = calibrate(machine, samples, source);
+  if (machine.architecture == "amx" && host_machine().architecture == "amx") {
+    fitted.machine.splits_f32 = measure_splitting(fitted.machine, options.seconds);
+  }
   AtomicFile file(options.save);
   file.write(to_json(fitted.machine) + "\n");
   file.commit();

@@ -95,6 +95,7 @@ Json collect(const InfoRequest& options) {
                  {"l1_bytes", machine.l1_bytes},
                  {"l2_bytes", machine.scratchpad_bytes},
                  {"l3_bytes", machine.cache_bytes},
+                 {"splits_f32", machine.splits_f32},
                  {"cost_constants", machine.cost.source}};
   if (!options.no_measure) {
     info["measured"] = Json::array({measured(1)});
@@ -152,6 +153,7 @@ void print_text(const Json& info) {
                              cpu["l1_bytes"].get<std::int64_t>() >> 10,
                              cpu["l2_bytes"].get<std::int64_t>() >> 10,
                              cpu["l3_bytes"].get<double>() / (1 << 20)));
+  if (cpu["splits_f32"].get<bool>()) line("f32", "by vectors, or in three parts of bf16");
   line("cost constants", text_of(cpu["cost_constants"]));
   if (info.contains("measured")) {
     for (const Json& limits : info["measured"]) {

@@ -48,6 +48,10 @@ struct Machine {
   double memory_bytes_per_second = 0;  // measured copy or read bandwidth, all workers
   double cache_bytes_per_second = 0;   // from the shared cache, all workers
   double worker_memory_bytes_per_second = 0;  // what one worker alone can draw from memory
+  // CPU with "amx": f32 may be multiplied in three parts of bf16 by tile registers, which is about
+  // as precise (docs/f32_in_parts.md). Some do it twice as fast, others, whose cores are shared,
+  // half as fast: `tessera calibrate` finds out. false: only by a kernel's name.
+  bool splits_f32 = false;
   std::vector<PeakRate> peaks;
   CostConstants cost;
 
@@ -67,7 +71,7 @@ TESSERA_API std::vector<std::string> machine_names();
 
 // The processor this code runs on: cores by affinity mask and cgroup, caches, instruction sets up
 // to TESSERA_ISA (Error(invalid_argument) where it lacks that one), default cost constants of its
-// kind.
+// kind. It splits f32 where its kind was measured to gain by that, or as TESSERA_SPLIT_F32 says.
 TESSERA_API Machine host_machine();
 
 // The same CPU as `workers` of its cores see it, at least 1: for plans of calls on fewer threads.

@@ -50,10 +50,15 @@ double peak_of(const KernelEntry& kernel, const Machine& machine) {
   return machine.peak(kernel.multiplies) / kernel.products;
 }
 
+bool splits_f32(const KernelEntry& kernel) {
+  return kernel.a == ElementType::f32 && kernel.products > 1;
+}
+
 double best_rate(ElementType type, const Machine& machine) {
   double rate = machine.peak(type);
   for (const KernelEntry& kernel : catalogue()) {
     if (kernel.a != type || !architecture_runs(machine.architecture, kernel.architecture)) continue;
+    if (splits_f32(kernel) && !machine.splits_f32) continue;
     rate = std::max(rate, peak_of(kernel, machine));
   }
   return rate;

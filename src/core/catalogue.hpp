@@ -30,7 +30,8 @@ struct KernelEntry {
   ElementType b = ElementType::f32;
   // Whose peak rate is the kernel's: f32's where a CPU widens bf16 or f16 while it packs.
   ElementType multiplies = ElementType::f32;
-  // So many products of that type make one of the operands': four where each is split in two.
+  // So many products of that type make one of the operands': four where each is split in two, six
+  // of nine where it is split in three.
   int products = 1;
   // GPU: complete. CPU: mr and nr; the planner chooses the blocks, which any multiple may be.
   TileConfig tile;
@@ -69,6 +70,10 @@ double peak_of(const KernelEntry& kernel, const Machine& machine);
 
 // nullptr where no kernel has the name.
 const KernelEntry* find_kernel(std::string_view name);
+
+// f32 in parts of bf16: what Machine::splits_f32 is about. Whether a panel's elements are such as
+// parts hold decides how all its products are computed, so a row's bits depend on other rows.
+bool splits_f32(const KernelEntry& kernel);
 
 // The best rate at which a machine's kernels multiply a type: its own, or that of the type that it
 // is widened to.

@@ -16,7 +16,8 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
   const bool has_vectors = architecture == "avx2" || architecture == "avx512";
   const bool is_float = a == f32 || a == f64;
   const bool has_own = architecture == "amx" || architecture == "avx512_bf16";
-  const bool splits = a == f16 && architecture == "amx";
+  const int parts = architecture != "amx" ? 1 : a == f16 ? 2 : a == f32 ? 3 : 1;
+  const bool splits = parts > 1;
   const bool widens = (a == f16 || a == bf16) && !has_own;
   const bool has_groups = architecture == "avx512_bf16" || architecture == "avx512_vnni";
   TileConfig tile;
@@ -30,7 +31,8 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           .multiplies = splits   ? bf16
                         : widens ? f32
                                  : a,
-          .products = splits ? 4 : 1,
+          // Of three parts six: the others are below f32's precision.
+          .products = parts == 3 ? 6 : parts * parts,
           .tile = tile,
           .wins_at = wins_at,
           .speed = speed,
@@ -38,8 +40,10 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           // 16×4096×4096 1.28, f16 17×4096×4096 1.17, 32×4096×4096 1.39, 24×1000×1000 1.00, 1500³
           // 0.99; Zen 3, bf16 17×4096×4096 1.16 to 1.52, 64×4096×4096 1.17 to 1.27,
           // 100×2000×2000 1.13, 24×1000×1000 0.95, 1500³ 0.98.
-          .packed_size = widens || splits ? size_of(f32) : size_of(a),
-          .reads_in_place = is_float,
+          .packed_size = splits   ? parts * size_of(bf16)
+                         : widens ? size_of(f32)
+                                  : size_of(a),
+          .reads_in_place = is_float && !splits,
           .interleaves = has_groups,
           // Tile registers and portable code convert while they pack.
           .widens = has_vectors && !is_float,
@@ -50,7 +54,8 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
 // One core of a Granite Rapids, 2026-11, of 3.6 TFLOP/s in bf16, without packing: 256³
 // 1.9, 512³ 1.6, 2048³ and 4096³ 1.4 to 1.5, where C and B's panels wait for the last cache.
 constexpr KernelSpeed kAmxSpeed = {.main_loop_share = 0.6};
-// Four products for each pair of loads: of 0.9 TFLOP/s in f16 512³ makes 0.7, 2048³ 0.6.
+// Four products for each pair of loads: of 0.9 TFLOP/s in f16 512³ makes 0.7, 2048³ 0.6; of f32
+// six, of 0.6 1024³ makes 0.36 with packing, 2048³ 0.32.
 constexpr KernelSpeed kAmxSpeedOfParts = {.main_loop_share = 0.7};
 
 constexpr std::array kKernels = {
@@ -58,6 +63,8 @@ constexpr std::array kKernels = {
         "bf16 where tile registers exist: 1024 bits wide", kAmxSpeed),
     row("cpu_amx_f16", "amx", f16, f16, 32, 32,
         "f16 where tile registers exist, in two parts of bf16", kAmxSpeedOfParts),
+    row("cpu_amx_f32", "amx", f32, f32, 32, 32,
+        "f32 where tile registers exist, in three parts of bf16", kAmxSpeedOfParts),
     row("cpu_amx_u8", "amx", u8, i8, 32, 32, "u8·i8 where tile registers exist", kAmxSpeed),
     row("cpu_amx_i8", "amx", i8, i8, 32, 32, "i8·i8 where tile registers exist", kAmxSpeed),
     row("cpu_avx512bf16_bf16", "avx512_bf16", bf16, bf16, 12, 32,

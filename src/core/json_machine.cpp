@@ -1,5 +1,6 @@
 // Machines as JSON. Every field is required, so that a misspelt one cannot silently be left at its
-// default; `tessera plan --machine NAME --json` prints a complete one to start from.
+// default, but those that came later, which old files lack; `tessera plan --machine NAME --json`
+// prints a complete one to start from.
 #include <algorithm>
 
 #include "core/json_documents.hpp"
@@ -80,6 +81,7 @@ Json json_of(const Machine& machine) {
           {"memory_bytes_per_second", machine.memory_bytes_per_second},
           {"cache_bytes_per_second", machine.cache_bytes_per_second},
           {"worker_memory_bytes_per_second", machine.worker_memory_bytes_per_second},
+          {"splits_f32", machine.splits_f32},
           {"peaks", std::move(peaks)},
           {"cost", costs_to_json(machine.cost)}};
 }
@@ -101,6 +103,7 @@ Machine machine_of(const Json& document, const std::string& path) {
   machine.memory_bytes_per_second = fields.quantity("memory_bytes_per_second");
   machine.cache_bytes_per_second = fields.quantity("cache_bytes_per_second");
   machine.worker_memory_bytes_per_second = fields.quantity("worker_memory_bytes_per_second");
+  machine.splits_f32 = fields.has("splits_f32") && fields.boolean("splits_f32");
   constexpr std::size_t kMaxPeaks = 64;
   fields.each("peaks", kMaxPeaks, [&](const Json& element, const std::string& at) {
     const PeakRate peak = peak_from_json(element, at);

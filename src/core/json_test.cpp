@@ -64,6 +64,19 @@ TEST(Json, ShippedMachinesRoundTrip) {
   }
 }
 
+// Descriptions from before it was a field do not split.
+TEST(Json, WhetherAMachineSplitsF32MayBeMissing) {
+  Machine machine = machine_by_name("sapphire-rapids");
+  machine.splits_f32 = true;
+  const std::string text = to_json(machine);
+  EXPECT_TRUE(machine_from_json(text).splits_f32);
+  const std::string field = "\"splits_f32\": true,";
+  EXPECT_FALSE(machine_from_json(replaced(text, field, "")).splits_f32);
+  EXPECT_NE(
+      complaint(machine_from_json, replaced(text, field, "\"splits_f32\": 1,")).find("splits_f32"),
+      std::string::npos);
+}
+
 TEST(Json, UnknownMachineListsTheKnownOnes) {
   try {
     machine_by_name("cray-1");

@@ -39,6 +39,9 @@ constexpr std::int64_t panel_depth_bytes(std::int64_t depth_bytes) {
   return (depth_bytes + step - 1) / step * step;
 }
 
+// Behind each panel of f32 in parts: the range of its elements (cpu/split_f32.hpp).
+inline constexpr std::int64_t kRangeBytesOfPanel = 192;
+
 // Flat blocks (cpu/flat_blocks.hpp): 16 rows of A multiply all columns of a packed B that stays in
 // the nearest cache (48 KB) before the next ones do. So for a short k; one of whole groups of 64
 // bytes has a shorter limit, and a B of whole panels leaves more room. Granite Rapids, one thread,

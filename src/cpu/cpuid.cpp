@@ -84,9 +84,14 @@ bool has_two_units() {
   return is_so;
 }
 
+bool is_granite_rapids_or_later() {
+  // By what came with it: prefetching of code. Virtual machines may hide the model.
+  static const bool is_so = !is_amd() && bit(cpuid(7, 1).edx, 14);
+  return is_so;
+}
+
 bool has_spare_loads() {
-  // Of what came with Granite Rapids: prefetching of code. Virtual machines may hide the model.
-  static const bool is_so = !is_amd() && !bit(cpuid(7, 1).edx, 14);
+  static const bool is_so = !is_amd() && !is_granite_rapids_or_later();
   return is_so;
 }
 

@@ -14,6 +14,9 @@ bool is_amd();
 // Whether two units do all vectors' work, as on Intel's processors.
 bool has_two_units();
 
+// Whether it is a Granite Rapids, or an Intel processor that came later.
+bool is_granite_rapids_or_later();
+
 // Whether vectors of 512 bits leave time for more loads than they have operands: Intel's processors
 // before Granite Rapids, which start 19 of them beside 24 multiply-adds in 12 cycles, all in the
 // nearest cache, where that one takes 12.7. 2026-11.

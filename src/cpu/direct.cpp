@@ -207,6 +207,21 @@ bool run_in_parts(const DirectForm& form, const Operands& operands, int workers,
   return true;
 }
 
+// Whether a range decides how a panel's elements are multiplied, so that bits depend on which rows
+// and columns are a panel.
+bool keeps_ranges(const KernelCode& kernel) {
+  return kernel.panel_extra_a > 0;
+}
+
+// Whether other panels are the plan's blocks' than the product's.
+bool cuts_panels(const Product& product) {
+  const KernelCode& kernel = *product.code;
+  const std::int64_t rows = product.block_rows();
+  const std::int64_t cols = product.block_cols();
+  return (rows < product.c.rows && rows % kernel.mr != 0) ||
+         (cols < product.c.cols && cols % kernel.nr != 0);
+}
+
 }  // namespace
 
 bool multiply_at_length(const DirectForm& form, const Operands& operands) {
@@ -256,6 +271,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (operands.a.cols == 0) return std::nullopt;
 
   const Product product = product_of(operands, plan, code);
+  if (keeps_ranges(*product.code) && cuts_panels(product)) return std::nullopt;
   FacedSizes sizes = faced_sizes(product, product.c.rows, product.c.cols);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;
   const std::int64_t b_row_bytes = product.b.row_stride * size_of(product.b.type);
@@ -371,7 +387,9 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   form.rows = {rows_of_part(kernel.mr, is_small_kernels && !form.passes, plan.machine),
                product.a.row_stride * size_of(product.a.type),
                product.c.row_stride * size_of(product.c.type)};
-  if (has_tile_registers({kernel.mr, kernel.nr})) form.strip_rows = kernel.mr / 2;
+  // Rows of a strip whose range is kept stay together on any number of threads, for their bits.
+  const bool divides_strips = !keeps_ranges(kernel);
+  if (has_tile_registers({kernel.mr, kernel.nr}) && divides_strips) form.strip_rows = kernel.mr / 2;
   form.task.alpha = plan.problem.alpha;
   form.task.beta = plan.problem.beta;
   return form;

@@ -25,8 +25,10 @@ using test::kMostPeers;
 using test::Placement;
 using test::Product;
 
+// f32 by vectors: in parts it is split_f32_test.cpp's.
 const KernelEntry& kernel_for(ElementType type) {
   for (const KernelEntry& kernel : cpu_kernels()) {
+    if (splits_f32(kernel)) continue;
     if (kernel.a == type && architecture_runs(cpu::host_architecture(), kernel.architecture)) {
       return kernel;
     }

@@ -3,6 +3,7 @@
 // instruction set. Nothing is timed, so the same processor gives the same machine, the same plans
 // and the same bits every time; `tessera calibrate` measures.
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -81,6 +82,11 @@ Machine host_machine() {
   replace_if_known(machine.l1_bytes, cache_bytes(1));
   replace_if_known(machine.scratchpad_bytes, cache_bytes(2));
   replace_if_known(machine.cache_bytes, cache_bytes(3));
+  // Measured there (plan/parts_pay.hpp); on an Emerald Rapids that is shared with others parts take
+  // up to twice as long as vectors.
+  const std::optional<int> splits = environment_number("TESSERA_SPLIT_F32", 0, 1);
+  const bool gains = cpu::is_granite_rapids_or_later();
+  machine.splits_f32 = architecture == "amx" && (splits ? *splits == 1 : gains);
   if (architecture == "scalar") {
     // Two 128-bit multiplies and adds, without fusing: a quarter of AVX2's rate.
     for (PeakRate& peak : machine.peaks) peak.flops_per_second_per_worker /= 4;

@@ -1,26 +1,28 @@
 // Microkernel for AMX: blocks of 32×32 of C (tile_registers.hpp), or with a short k flat ones of 16
 // rows (flat_blocks.hpp). Rows of A are read where they lie, whatever they end in, or packed, as B
-// is (tile_packing.hpp); f16 in two parts of bf16, which take four products.
+// is (tile_packing.hpp); f16 in two parts of bf16, which take four products, and f32 in three,
+// which take six, or by vectors where parts do not hold it (split_f32.hpp).
 //
-// Subnormal bf16 inputs and sums count as zero, as with AVX512-BF16. Products of 8-bit integers are
-// exact modulo 2^32 for either sign, so nothing is offset.
+// Subnormal bf16 inputs and sums count as zero, as with AVX512-BF16; of f32 none do. Products of
+// 8-bit integers are exact modulo 2^32 for either sign, so nothing is offset.
 #include <immintrin.h>
 
 #include "core/tile_registers_rule.hpp"
 #include "cpu/flat_blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/make_code.hpp"
+#include "cpu/pack_f32_parts.hpp"
 #include "cpu/pack_strips.hpp"
 #include "cpu/tile_packing.hpp"
 #include "cpu/tile_registers.hpp"
 #include "cpu/tile_sums.hpp"
+#include "cpu/unsplit_f32.hpp"
 
 namespace tessera::cpu {
 namespace {
 
-template <class Multiply, class UnitsA, class UnitsB, class Parts = WholeElements>
-struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
-  using Packing = TilePacking<UnitsA, UnitsB, Parts>;
+template <class Multiply, class Packing>
+struct CodeAmx : Packing {
   using Acc = typename Multiply::Acc;
   using Packing::kDepth;
   using Packing::kElement;
@@ -78,10 +80,14 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
 
   static std::int64_t chunks_of(const BlockTask& task) { return padded(task.depth) / kDepth; }
 
-  // Whether sums go unscaled from memory to the registers and back.
-  static bool is_plain(const BlockTask& task) {
+  // Whether sums are stored as they are, or added so to those before them.
+  static bool is_unscaled(const BlockTask& task) {
     return task.sum != nullptr && chunks_of(task) > 0 && task.alpha == 1 &&
            (task.beta == 0 || task.beta == 1);
+  }
+  // Whether they go from memory to the registers and back.
+  static bool is_plain(const BlockTask& task) {
+    return is_unscaled(task) && (task.beta == 0 || !Packing::kAddsByVectors);
   }
   // Not beside pairs of strips: i8 256³ takes 1.03 to 1.1 times as long. Nor where a single narrow
   // panel needs lines twice.
@@ -173,7 +179,7 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
     int cols = 0;
 
     const unsigned char* piece(std::int64_t first, std::int64_t count) const {
-      using Source = typename UnitsB::Source;
+      using Source = typename Packing::SourceB;
       finish_stores();  // tile registers may still be loaded from there
       const BlockOperand& b = task.b;
       const std::int64_t k = first * kDepth;
@@ -204,12 +210,12 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
                                                     TileRegisters& registers) {
     const std::int64_t chunks = chunks_of(task);
     const bool has_sum = task.sum != nullptr;
-    const bool is_unscaled = is_plain(task);  // or else by way of the kept sums
-    const bool goes_on = is_unscaled && task.beta == 1;
-    const bool streams = task.streams_sums && is_unscaled && group.cols == kBlock &&
+    const bool goes_straight = is_plain(task);  // or else by way of the kept sums
+    const bool goes_on = goes_straight && task.beta == 1;
+    const bool streams = task.streams_sums && goes_straight && group.cols == kBlock &&
                          are_whole_lines(task.sum, task.sum_stride * 4);
     const auto is_direct = [&](int strip) {
-      return is_unscaled && !streams && registers.hold_just(group.rows_of(strip), group.cols);
+      return goes_straight && !streams && registers.hold_just(group.rows_of(strip), group.cols);
     };
     const bool fetches_rows = fetches(task, What);
     const auto part = [&](int strip) -> Part {
@@ -265,9 +271,9 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
       Acc* const value = kept.sums[strip];
       if (streams) {
         stream_out(value, sum_at(strip), part(strip));
-      } else if (is_unscaled && !is_direct(strip)) {
+      } else if (goes_straight && !is_direct(strip)) {
         copy_out(value, sum_at(strip), part(strip));
-      } else if (has_sum && !is_unscaled) {
+      } else if (has_sum && !goes_straight) {
         scale_into(task, value, kBlock, sum_at(strip), part(strip));
       }
       if (task.finish == nullptr) continue;
@@ -287,7 +293,7 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
                                       TileRegisters& registers) {
     const std::int64_t chunks = chunks_of(task);
     const bool is_one_piece = What != Staying::b || chunks <= kMostChunksAtOnce;
-    const bool suits = is_plain(task) && task.finish == nullptr && !task.streams_sums;
+    const bool suits = is_unscaled(task) && task.finish == nullptr && !task.streams_sums;
     if (!suits || !is_one_piece || !registers.hold_just(group.rows, kBlock)) return 0;
     const std::int64_t pitch = task.sum_stride * 4;
     const bool fetches_rows = fetches(task, What);
@@ -297,7 +303,8 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
     // block's are fetched, if there is one. Emerald Rapids, one thread, 2026-11, the time without
     // over the time with it, beside a busy hardware thread: i8 384×384×3000 1.04,
     // 960×960×3000 1.06, bf16 1.06, 1.07.
-    const bool fetches_next = task.beta == 1;
+    const bool adds = task.beta == 1 && Packing::kAddsByVectors;
+    const bool fetches_next = task.beta == 1 && !adds;
     const int rows_ahead = fetches_next && What == Staying::b ? group.rows : 0;
     const int cols_ahead = fetches_next && What != Staying::b ? kBlock : 0;
     const auto sum_at = [&](std::int64_t row, std::int64_t col) {
@@ -316,8 +323,17 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
         ahead.next = reinterpret_cast<const unsigned char*>(fetched);
         registers.fetch_beside(ahead);
       }
-      registers.multiply<Multiply, What>(a, b + col / kBlock * task.b.panel_bytes, chunks,
-                                         group.rows, kBlock, task.beta == 1 ? to : SumPlace{}, to);
+      const unsigned char* const panel = b + col / kBlock * task.b.panel_bytes;
+      if constexpr (Packing::kAddsByVectors) {
+        if (adds) {
+          const RowsToAdd rows{kept.sums[0], sum_at(row, col), task.sum_stride, group.rows};
+          registers.multiply<Multiply, What>(a, panel, chunks, group.rows, kBlock, {},
+                                             {kept.sums[0], kBlock * 4}, rows);
+          return;
+        }
+      }
+      registers.multiply<Multiply, What>(a, panel, chunks, group.rows, kBlock,
+                                         task.beta == 1 ? to : SumPlace{}, to);
     };
     if constexpr (What == Staying::b) {
       std::int64_t row = group.row;
@@ -438,6 +454,63 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
 
   static void multiply(const BlockTask& task) {
     if (task.rows == 0 || task.cols == 0) return;
+    if constexpr (Packing::kHasRanges) {
+      if (task.depth > 0 && !are_within_range(task)) return multiply_one_by_one(task);
+    }
+    multiply_by_tiles(task);
+  }
+
+  // Whether parts hold all strips of A and panels of B, and their products.
+  static bool are_within_range(const BlockTask& task) {
+    PanelRange a;
+    for (std::int64_t row = 0; row < task.rows; row += kBlock) {
+      a.widen(Packing::range_behind(task.a, row / kBlock));
+    }
+    PanelRange b;
+    for (std::int64_t col = 0; col < task.cols; col += kBlock) {
+      b.widen(Packing::range_behind(task.b, col / kBlock));
+    }
+    return may_multiply_parts(a, b);
+  }
+
+  // Strip by strip of A and panel by panel of B, those by vectors whose parts will not do.
+  static void multiply_one_by_one(const BlockTask& task) {
+    for (std::int64_t col = 0; col < task.cols; col += kBlock) {
+      for (std::int64_t row = 0; row < task.rows; row += kBlock) {
+        BlockTask block = task;
+        block.rows = some_of(task.rows - row, kBlock);
+        block.cols = some_of(task.cols - col, kBlock);
+        block.a.data = Packing::panel_of(task.a, row / kBlock);
+        block.b.data = Packing::panel_of(task.b, col / kBlock);
+        if (task.sum != nullptr) {
+          block.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
+        }
+        Finish finish;
+        if (task.finish != nullptr) {
+          finish = sub_block(*task.finish, row, col);
+          block.finish = &finish;
+        }
+        if (are_within_range(block)) {
+          multiply_by_tiles(block);
+        } else {
+          multiply_by_vectors(block);
+        }
+      }
+    }
+  }
+
+  static void multiply_by_vectors(const BlockTask& task) {
+    alignas(64) Acc sums[kBlock * kBlock] = {};
+    add_whole_products(task.a, task.b, chunks_of(task), static_cast<int>(task.rows), sums);
+    const Part part{task.sum_stride, static_cast<int>(task.rows), static_cast<int>(task.cols)};
+    auto* const sum = static_cast<Acc*>(task.sum);
+    if (sum != nullptr) scale_into(task, sums, kBlock, sum, part);
+    if (task.finish == nullptr) return;
+    finish_sums<Acc>(*task.finish, sum != nullptr ? sum : sums,
+                     sum != nullptr ? task.sum_stride : kBlock, part.rows, part.cols);
+  }
+
+  static void multiply_by_tiles(const BlockTask& task) {
     if constexpr (kPacksByPieces) {
       if (task.passing_panel != nullptr) return multiply_passing(task);
     }
@@ -533,7 +606,9 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
     code.depth_step = kDepth;
     if (Packing::kShortens) code.short_step_b = Packing::kGroup;
     code.packed_size_a = kParts * kElement;
-    code.packed_size_b = kParts * static_cast<int>(sizeof(typename UnitsB::Packed));
+    code.packed_size_b = kParts * kElement;
+    code.panel_extra_a = Packing::kExtra;
+    code.panel_extra_b = Packing::kExtra;
     code.keeps_rows = kParts == 1;
     code.packing_copies_rows = true;
     code.rows_together = kStripsTogether * kBlock;
@@ -549,18 +624,25 @@ struct CodeAmx : TilePacking<UnitsA, UnitsB, Parts> {
   }
 };
 
-using CodeBf16 = CodeAmx<MultiplyBf16, RowUnits<bf16>, ColumnUnits<bf16>>;
+template <class A, class B, class Parts = WholeElements>
+using Panels = TilePacking<RowUnits<A>, ColumnUnits<B>, Parts>;
+
+using CodeBf16 = CodeAmx<MultiplyBf16, Panels<bf16, bf16>>;
 // An f16 is moved as any 16 bits before it is split.
 template <bool Turned>
-using CodeF16 = CodeAmx<MultiplyTwoBf16<Turned>, RowUnits<bf16>, ColumnUnits<bf16>, TwoPartsOfF16>;
-using CodeU8 = CodeAmx<MultiplyU8I8, RowUnits<std::uint8_t>, ColumnUnits<std::int8_t>>;
-using CodeU8Turned = CodeAmx<MultiplyI8U8, RowUnits<std::int8_t>, ColumnUnits<std::uint8_t>>;
-using CodeI8 = CodeAmx<MultiplyI8I8, RowUnits<std::int8_t>, ColumnUnits<std::int8_t>>;
+using CodeF16 = CodeAmx<MultiplyTwoBf16<Turned>, Panels<bf16, bf16, TwoPartsOfF16>>;
+template <bool Turned>
+using CodeF32 = CodeAmx<MultiplyThreeBf16<Turned>, PanelsOfF32>;
+using CodeU8 = CodeAmx<MultiplyU8I8, Panels<std::uint8_t, std::int8_t>>;
+using CodeU8Turned = CodeAmx<MultiplyI8U8, Panels<std::int8_t, std::uint8_t>>;
+using CodeI8 = CodeAmx<MultiplyI8I8, Panels<std::int8_t, std::int8_t>>;
 
 constexpr KernelCode kF16Turned = CodeF16<true>::make("cpu_amx_f16");
+constexpr KernelCode kF32Turned = CodeF32<true>::make("cpu_amx_f32");
 constexpr KernelCode kU8Turned = CodeU8Turned::make("cpu_amx_u8");
 constexpr KernelCode kCode[] = {CodeBf16::make("cpu_amx_bf16"),
                                 CodeF16<false>::make("cpu_amx_f16", &kF16Turned),
+                                CodeF32<false>::make("cpu_amx_f32", &kF32Turned),
                                 CodeU8::make("cpu_amx_u8", &kU8Turned), CodeI8::make("cpu_amx_i8")};
 
 }  // namespace

@@ -229,7 +229,8 @@ struct KernelCode {
   int short_step_b = 0;   // and B's that are less deep to a multiple of this; 0: as the others
   int packed_size_a = 0;  // bytes of a packed element
   int packed_size_b = 0;
-  int panel_extra_b = 0;  // bytes that follow each panel of B (column sums of signed operands)
+  int panel_extra_a = 0;  // bytes that follow each panel of A (the range of its elements)
+  int panel_extra_b = 0;  // and of B (the same, or column sums of signed operands)
   bool reads_in_place = false;
   // A's rows along k are read in place or copied where they are whole groups (depth_step) and B is
   // packed, or needs no grouping; and whether they may end in a part of a group, behind a whole
@@ -280,7 +281,7 @@ struct KernelCode {
     return (depth + short_step_b - 1) / short_step_b * short_step_b;
   }
   std::int64_t panel_bytes_a(std::int64_t depth) const {
-    return padded(depth) * mr * packed_size_a;
+    return padded(depth) * mr * packed_size_a + panel_extra_a;
   }
   std::int64_t panel_bytes_b(std::int64_t depth) const {
     return padded_b(depth) * nr * packed_size_b + panel_extra_b;

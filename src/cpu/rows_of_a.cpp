@@ -49,7 +49,7 @@ constexpr std::int64_t kLongestCollidingRowBytes = 16 << 10;
 
 bool packs_rows(const Product& product) {
   const KernelCode& code = *product.code;
-  const bool flips_signs = code.panel_extra_b > 0;
+  const bool flips_signs = code.packed_size_a == 1 && code.panel_extra_b > 0;
   if (flips_signs && multiply_add_pipes().multiply_adds_per_cycle == 1) {
     return product.block_cols() >= kColumnsWorthFlippingInHalves;
   }

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace tessera::cpu {
 namespace {
@@ -80,6 +81,24 @@ struct RowsToFetch {
   }
 };
 
+// A block's sums, a whole panel's columns of them, that have been stored apart and are added to
+// those before them by vectors, some rows with each 64 bytes of k of the next block.
+struct RowsToAdd {
+  const float* value = nullptr;  // rows of kBlock
+  float* sum = nullptr;
+  std::int64_t stride = 0;
+  int left = 0;
+
+  [[gnu::always_inline]] void add_some(int rows) {
+    for (int row = some_of(left, rows); row > 0; --row, --left, value += kBlock, sum += stride) {
+      for (int col = 0; col < kBlock; col += kTileCols) {
+        const __m512 before = _mm512_loadu_ps(sum + col);
+        _mm512_storeu_ps(sum + col, _mm512_add_ps(before, _mm512_loadu_ps(value + col)));
+      }
+    }
+  }
+};
+
 // Up to 32 rows of A: of a packed panel, or where they lie. In bytes.
 struct Strip {
   const unsigned char* data = nullptr;
@@ -138,9 +157,14 @@ struct SumRegister {
 
 // `kParts`: how many parts an element is the sum of. A chunk of k has the first parts, then the
 // second ones, and each part of A is multiplied by each of B. Of flat blocks: flat_blocks.hpp.
-struct MultiplyBf16 {
-  using Acc = float;
+struct WholeElementsOnly {
   static constexpr int kParts = 1;
+  // Of a chunk, those that its first products take.
+  static constexpr int kFirstPartA = 0;
+  static constexpr int kFirstPartB = 0;
+};
+struct MultiplyBf16 : WholeElementsOnly {
+  using Acc = float;
   static void upper_left() { _tile_dpbf16ps(0, 4, 6); }
   static void upper_right() { _tile_dpbf16ps(1, 4, 7); }
   static void lower_left() { _tile_dpbf16ps(2, 5, 6); }
@@ -156,9 +180,17 @@ struct MultiplyTwoBf16 : MultiplyBf16 {
   static constexpr int kParts = 2;
   static constexpr bool kTurned = Turned;
 };
-struct MultiplyI8I8 {
+// The products of three parts each but for those that are below f32's precision (split_f32.hpp).
+template <bool Turned>
+struct MultiplyThreeBf16 : MultiplyBf16 {
+  static constexpr int kParts = 3;
+  static constexpr bool kTurned = Turned;
+  // A chunk begins with one of the smallest, and one operand's part changes each time.
+  static constexpr int kFirstPartA = Turned ? 0 : 2;
+  static constexpr int kFirstPartB = Turned ? 2 : 0;
+};
+struct MultiplyI8I8 : WholeElementsOnly {
   using Acc = std::int32_t;
-  static constexpr int kParts = 1;
   static void upper_left() { _tile_dpbssd(0, 4, 6); }
   static void upper_right() { _tile_dpbssd(1, 4, 7); }
   static void lower_left() { _tile_dpbssd(2, 5, 6); }
@@ -168,9 +200,8 @@ struct MultiplyI8I8 {
   static void flat_third() { _tile_dpbssd(2, 4, 5); }
   static void flat_last() { _tile_dpbssd(3, 4, 7); }
 };
-struct MultiplyU8I8 {
+struct MultiplyU8I8 : WholeElementsOnly {
   using Acc = std::int32_t;
-  static constexpr int kParts = 1;
   static void upper_left() { _tile_dpbusd(0, 4, 6); }
   static void upper_right() { _tile_dpbusd(1, 4, 7); }
   static void lower_left() { _tile_dpbusd(2, 5, 6); }
@@ -180,9 +211,8 @@ struct MultiplyU8I8 {
   static void flat_third() { _tile_dpbusd(2, 4, 5); }
   static void flat_last() { _tile_dpbusd(3, 4, 7); }
 };
-struct MultiplyI8U8 {
+struct MultiplyI8U8 : WholeElementsOnly {
   using Acc = std::int32_t;
-  static constexpr int kParts = 1;
   static void upper_left() { _tile_dpbsud(0, 4, 6); }
   static void upper_right() { _tile_dpbsud(1, 4, 7); }
   static void lower_left() { _tile_dpbsud(2, 5, 6); }
@@ -208,7 +238,17 @@ struct BlockRegisters {
   static constexpr bool kStaysA = What != Staying::b;
   static constexpr bool kStaysB = What != Staying::a;
 
-  static void load(const Strip& a, const unsigned char* b) {
+  static Strip first_part(Strip a) {
+    a.data += M::kFirstPartA * kChunkBytesA;
+    return a;
+  }
+  static const unsigned char* first_part(const unsigned char* b) {
+    return b + M::kFirstPartB * kChunkBytesB;
+  }
+  // A chunk's first parts.
+  static void load(const Strip& a_chunk, const unsigned char* b_chunk) {
+    const Strip a = first_part(a_chunk);
+    const unsigned char* const b = first_part(b_chunk);
     load_left_b(b);
     load_upper_a(a);
     load_right_b(b);
@@ -293,7 +333,7 @@ class TileRegisters {
   // the block's rows and columns all is stored that is in use; and read, of A, B and `from`.
   template <class Multiply, Staying What>
   void multiply(const Strip& a, const unsigned char* b, std::int64_t chunks, int rows, int cols,
-                const SumPlace& from, const SumPlace& to) {
+                const SumPlace& from, const SumPlace& to, const RowsToAdd& to_add = {}) {
     const bool is_low = rows > kTileRows;
     const bool is_wide = cols > kTileCols;
     if (is_low != is_low_ || is_wide != is_wide_) {
@@ -310,6 +350,7 @@ class TileRegisters {
               : multiply_as<BlockRegisters<Multiply, What, false, false>>(a, b, chunks, from);
     }
     to_ = to;
+    if constexpr (Multiply::kParts == 3) to_add_ = to_add;
   }
 
   // The same block's further chunks of k, behind those that multiply() had.
@@ -328,7 +369,7 @@ class TileRegisters {
   // Rows of C to fetch while the next block is multiplied.
   void fetch_beside(const RowsToFetch& rows) { to_fetch_ = rows; }
 
-  // Stores the sums that are still in registers.
+  // Stores the sums that are still in registers, and adds them to others where they are to be.
   void flush() {
     if (to_.at == nullptr) return;
     SumRegister<0>::store(to_);
@@ -336,6 +377,9 @@ class TileRegisters {
     if (is_low_) SumRegister<2>::store(to_);
     if (is_low_ && is_wide_) SumRegister<3>::store(to_);
     to_ = {};
+    finish_stores();
+    to_add_.add_some(kBlock);
+    to_add_ = {};
   }
 
  private:
@@ -350,17 +394,20 @@ class TileRegisters {
     to_fetch_.fetch_some();
     Block::load(a, b);
     multiply_chunk<Block, true, false>(a, b, {}, to, from);
-    if (chunks == 1) return;
-    go_on_as<Block>(a.next(chunks == 2), b + kStepB, chunks - 1);
+    if (chunks > 1) go_on_as<Block>(a.next(chunks == 2), b + kStepB, chunks - 1);
+    if constexpr (kAdds<Block>) to_add_.add_some(kBlock);
   }
 
   template <class Block>
   [[gnu::always_inline]] void go_on_as(Strip a, const unsigned char* b, std::int64_t chunks) {
     constexpr std::int64_t kStepB = Block::Multiply::kParts * kChunkBytesB;
     Block::load(a, b);
+    if constexpr (kAdds<Block>) finish_stores();
+    const auto rows_at_once = static_cast<int>((to_add_.left + chunks - 1) / chunks);
     for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
       const Strip next = a.next(chunk + 1 == chunks);
       to_fetch_.fetch_some();
+      if constexpr (kAdds<Block>) to_add_.add_some(rows_at_once);
       multiply_chunk<Block, false, true>(a, b, next, {}, {});
       a = next;
       b += kStepB;
@@ -376,24 +423,47 @@ class TileRegisters {
                                                     const Strip& next, SumPlace to, SumPlace from) {
     using Multiply = typename Block::Multiply;
     constexpr Takes kNext = LoadsNext ? Takes::both : Takes::nothing;
-    const unsigned char* const next_b = b + Multiply::kParts * kChunkBytesB;
+    const Strip next_a = LoadsNext ? Block::first_part(next) : Strip();
+    const unsigned char* const next_b =
+        LoadsNext ? Block::first_part(b + Multiply::kParts * kChunkBytesB) : nullptr;
+    const auto then_a = [&]<bool kFirst>(int part, std::bool_constant<kFirst>)
+        __attribute__((always_inline)) {
+      Strip strip = a;
+      strip.data += part * kChunkBytesA;
+      multiply_parts<Block, Takes::a, kFirst>(strip, b, to, from);
+    };
+    const auto then_b = [&]<bool kFirst>(int part, std::bool_constant<kFirst>)
+        __attribute__((always_inline)) {
+      multiply_parts<Block, Takes::b, kFirst>(a, b + part * kChunkBytesB, to, from);
+    };
+    constexpr std::bool_constant<First> kExchanges;
+    constexpr std::false_type kGoesOn;
+    // One operand's part changes each time.
     if constexpr (Multiply::kParts == 1) {
-      multiply_parts<Block, kNext, First>(next, next_b, to, from);
-    } else {  // one operand's part changes each time
-      Strip second_a = a;
-      second_a.data += kChunkBytesA;
-      const unsigned char* const second_b = b + kChunkBytesB;
-      if constexpr (Multiply::kTurned) {
-        multiply_parts<Block, Takes::b, First>(a, second_b, to, from);
-        multiply_parts<Block, Takes::a, false>(second_a, b, {}, {});
-        multiply_parts<Block, Takes::b, false>(a, b, {}, {});
-      } else {
-        multiply_parts<Block, Takes::a, First>(second_a, b, to, from);
-        multiply_parts<Block, Takes::b, false>(a, second_b, {}, {});
-        multiply_parts<Block, Takes::a, false>(a, b, {}, {});
-      }
-      multiply_parts<Block, kNext, false>(next, next_b, {}, {});
+      multiply_parts<Block, kNext, First>(next_a, next_b, to, from);
+      return;
+    } else if constexpr (Multiply::kParts == 2 && Multiply::kTurned) {
+      then_b(1, kExchanges);
+      then_a(1, kGoesOn);
+      then_b(0, kGoesOn);
+    } else if constexpr (Multiply::kParts == 2) {
+      then_a(1, kExchanges);
+      then_b(1, kGoesOn);
+      then_a(0, kGoesOn);
+    } else if constexpr (Multiply::kTurned) {
+      then_b(1, kExchanges);
+      then_a(1, kGoesOn);
+      then_b(0, kGoesOn);
+      then_a(2, kGoesOn);
+      then_a(0, kGoesOn);
+    } else {
+      then_a(1, kExchanges);
+      then_b(1, kGoesOn);
+      then_a(0, kGoesOn);
+      then_b(2, kGoesOn);
+      then_b(0, kGoesOn);
     }
+    multiply_parts<Block, kNext, false>(next_a, next_b, {}, {});
   }
 
   // The products of what is in registers, whose sums are exchanged before the `First` ones; the
@@ -424,7 +494,11 @@ class TileRegisters {
     if constexpr (kTakesA) Block::load_lower_a(a);
   }
 
+  template <class Block>
+  static constexpr bool kAdds = Block::Multiply::kParts == 3;
+
   RowsToFetch to_fetch_;
+  RowsToAdd to_add_;  // of the sums in registers, or right behind their exchange of those before
   int depth_bytes_ = kRowBytes;
   int rows_ = 0;
   int cols_ = 0;

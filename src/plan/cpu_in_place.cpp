@@ -441,7 +441,10 @@ std::int64_t CpuVariants::widest_block() const {
 
 // Of so many rows of A or columns of B, with all of k.
 double CpuVariants::panel_bytes(std::int64_t count) const {
-  return bytes_of(count, product.shape.k, kernel.a) / size_of(kernel.a) * kernel.packed_size;
+  const double elements = bytes_of(count, product.shape.k, kernel.a) / size_of(kernel.a);
+  const std::int64_t ranges =
+      splits_f32(kernel) ? pieces(count, kernel.tile.mr) * kRangeBytesOfPanel : 0;
+  return elements * kernel.packed_size + static_cast<double>(ranges);
 }
 
 bool CpuVariants::is_small() const {

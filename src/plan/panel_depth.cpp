@@ -25,6 +25,10 @@ constexpr std::int64_t kNearBytes = 1024;  // and a quarter more (choose_block_k
 // Parts of f16 come from the strip three times for two of B's. The same machine, the time with
 // blocks of 320 of k over the time with 256: 1536×1792×6016 1.15, 3000³ 1.14, 1024×4096×4096 1.1.
 constexpr std::int64_t kNearBytesOfParts = 820;
+// Of f32's three parts blocks of 128 of k. Granite Rapids, one thread, 2026-11-30, 26 products of
+// 128³ to 3000³ and with few rows or a long k: of 64, 96, 128, 160, 192 and 256 of k 1.16, 1.08,
+// 1.02, 1.04, 1.17 and 1.16 times the time of the best.
+constexpr std::int64_t kNearBytesOfThreeParts = 615;
 constexpr std::int64_t kColumnsOfNearB = 512;
 constexpr std::int64_t kVeryFewRows = 64;
 constexpr std::int64_t kShortNearBytes = 410;  // and a quarter more
@@ -81,6 +85,15 @@ constexpr std::int64_t kSomeStripsOfNarrow = 48;
 constexpr std::int64_t kDeepestBytes = 4096;  // and a quarter more
 constexpr std::int64_t kStripsOfShallow = 6;
 constexpr int kMostWorkersOfShallow = 4;
+// Of f32 in three parts likewise, and rows of A along k beside some columns, which are to take a
+// fifth of L2. Granite Rapids, 2026-11-30, the time with 128 of k over the time so, B along k, one
+// thread and two: 64×4096×4096 1.53, 128×4096×4096 1.63, 128×1000×1000 1.13, 1.11, 64×1024×1024
+// 1.26, 1.20, 192×3000×3000 1.29, 1.26, 160×2000×2000 1.20, 1.09, 192×1000×1000 1.08, 1.02; with
+// 256 rows 0.94 to 1.2; in rows, one thread, 4096×64×4096 1.42, 4096×128×4096 1.37, 2000×192×2000
+// 1.6, 1000×128×1000 1.09, 256³ 0.95.
+constexpr std::int64_t kMostRowsOfDeepParts = 224;
+constexpr std::int64_t kPartOfL2ForDeepParts = 5;
+constexpr std::int64_t kDeepestOfThreeParts = 512;
 // Rows of B in bytes, of which 512 of k are a panel of half the bytes that others have, likewise
 // beside several strips. Zen 4, one thread, 2026-11, the time with 512 or 640 over the time with
 // twice that: 40×7168×2048 1.12, 48× 1.17, 64× 1.15, 64×2048×2048 1.04, 96× 1.04, 128× 1.01,
@@ -89,7 +102,7 @@ constexpr std::int64_t kStripsOfDeepBytes = 4;
 
 // Of which k's blocks are multiples where there are several.
 int depth_multiple(const KernelEntry& kernel) {
-  return 64 / size_of(kernel.a);
+  return 64 / size_of(kernel.products > 1 ? kernel.multiplies : kernel.a);
 }
 
 int equal_blocks(std::int64_t k, const KernelEntry& kernel, std::int64_t splits,
@@ -126,16 +139,30 @@ bool c_is_shared(const GemmShape& facing, const Machine& machine, int workers) {
 }
 
 std::int64_t near_bytes(const KernelEntry& kernel) {
-  return kernel.products > 1 ? kNearBytesOfParts : kNearBytes;
+  if (kernel.products == 1) return kNearBytes;
+  return kernel.a == ElementType::f32 ? kNearBytesOfThreeParts : kNearBytesOfParts;
 }
 
 bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine,
                       int workers) {
   const std::int64_t most =
       c_is_shared(facing, machine, workers) ? kMostBytesAtOnceOfMany : kMostBytesAtOnce;
-  return rows_collide(facing.n * size_of(ElementType::f32)) &&
+  return !splits_f32(kernel) && rows_collide(facing.n * size_of(ElementType::f32)) &&
          facing.k * kernel.packed_size <= most &&
          bytes_of_c(facing) > kScratchpadsOfC * static_cast<double>(machine.scratchpad_bytes);
+}
+
+// k of blocks where few rows, or columns, are beside an operand that lies along k; 0 where that is
+// no reason for deep ones.
+std::int64_t deep_parts(const KernelEntry& kernel, const FacedProduct& product,
+                        const Machine& machine) {
+  std::int64_t beside = kMostRowsOfDeepParts + 1;
+  if (product.b_lies_along_k) beside = product.shape.m;
+  if (product.a_lies_along_k) beside = std::min(beside, product.shape.n);
+  if (beside > kMostRowsOfDeepParts) return 0;
+  const std::int64_t bytes = machine.scratchpad_bytes / kPartOfL2ForDeepParts;
+  const std::int64_t fitting = bytes / (std::max<std::int64_t>(1, beside) * kernel.packed_size);
+  return std::min(fitting, kDeepestOfThreeParts);
 }
 
 }  // namespace
@@ -144,7 +171,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
                                  const Machine& machine, int workers) {
   const std::int64_t most = panel_bytes_per_row(kernel);
   if (has_tile_registers(kernel)) {
-    if (facing.m <= kVeryFewRows) return kShortNearBytes;
+    if (facing.m <= kVeryFewRows && kernel.a != ElementType::f32) return kShortNearBytes;
     if (writes_c_at_once(kernel, facing, machine, workers)) return kMostBytesAtOnce;
     const bool is_deep = kernel.products == 1 && c_is_shared(facing, machine, workers) &&
                          facing.k * kernel.packed_size > at_most(kDeepBytes);
@@ -168,6 +195,11 @@ int choose_packed_block_k(const KernelEntry& kernel, const FacedProduct& product
   const bool are_few = !has_tile_registers(kernel) && !is_narrow_tile(mr) && strips <= kFewStrips;
   const bool are_shallow = kernel.a == ElementType::f32 && has_much_room(machine) && workers > 1 &&
                            workers <= kMostWorkersOfShallow && strips > kStripsOfShallow;
+  if (splits_f32(kernel)) {
+    const std::int64_t least = at_most(streamed) / kernel.packed_size;
+    const std::int64_t most = std::max(least, deep_parts(kernel, product, machine));
+    return equal_blocks(shape.k, kernel, splits, most);
+  }
   if (are_few && product.b_lies_along_k && !are_shallow) {
     const std::int64_t fitting = piece_of_a_bytes(machine.scratchpad_bytes) / (strips * mr);
     const std::int64_t most = std::min(fitting, at_most(kDeepestBytes)) / kernel.packed_size;

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 
+#include "core/catalogue.hpp"
+#include "tessera/error.hpp"
 #include "tessera/plan.hpp"
 
 namespace tessera {
@@ -109,6 +112,84 @@ TEST(PartsPay, SeveralWorkersAskForMoreWork) {
   EXPECT_EQ(kernel_of({300, 300, 300}, 1, 16), kWidened);
 }
 
+Machine splitting(int workers) {
+  Machine machine = with_workers(machine_by_name("sapphire-rapids"), workers);
+  machine.splits_f32 = true;
+  return machine;
+}
+
+TEST(PartsPay, F32IsSplitInThreeWhereTheMachineDoesAndItPays) {
+  constexpr const char* kParts = "cpu_amx_f32";
+  constexpr const char* kVectors = "cpu_avx512_f32";
+  const auto kernel_of = [&](const GemmShape& shape, const Machine& machine,
+                             const PlanOptions& options = {}) {
+    return make_plan(dense_problem(shape, gemm_types_for(ElementType::f32)), machine, options)
+        .kernel;
+  };
+  for (const GemmShape& shape : {GemmShape{128, 128, 128},
+                                 {1000, 1000, 48},
+                                 {64, 512, 512},
+                                 {512, 64, 512},
+                                 {1024, 1024, 1024}}) {
+    EXPECT_EQ(kernel_of(shape, splitting(1)), kParts)
+        << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+  for (const GemmShape& shape : {GemmShape{64, 64, 64},
+                                 {1000, 1000, 47},
+                                 {50, 4096, 4096},
+                                 {4096, 50, 4096},
+                                 {97, 97, 4096},
+                                 {1, 1, 1}}) {
+    EXPECT_EQ(kernel_of(shape, splitting(1)), kVectors)
+        << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+  // Two workers split more.
+  EXPECT_EQ(kernel_of({128, 128, 128}, splitting(2)), kVectors);
+  EXPECT_EQ(kernel_of({256, 256, 256}, splitting(2)), kParts);
+  EXPECT_EQ(kernel_of({256, 256, 256}, splitting(16)), kVectors);
+
+  Machine machine = splitting(1);
+  machine.splits_f32 = false;
+  EXPECT_EQ(kernel_of({1024, 1024, 1024}, machine), kVectors);
+  PlanOptions named;
+  named.kernel = kParts;
+  EXPECT_EQ(kernel_of({1, 1, 1}, machine, named), kParts);
+}
+
+TEST(PartsPay, WhatF32IsSplitForIsSaid) {
+  const Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::f32));
+  Machine machine = splitting(1);
+  const std::string reason = make_plan(problem, machine, {}).reason;
+  EXPECT_NE(reason.find("f32 is split in three parts of bf16"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("as precise"), std::string::npos) << reason;
+  EXPECT_DOUBLE_EQ(best_rate(ElementType::f32, machine), machine.peak(ElementType::bf16) / 6);
+  machine.splits_f32 = false;
+  EXPECT_DOUBLE_EQ(best_rate(ElementType::f32, machine), machine.peak(ElementType::f32));
+  EXPECT_EQ(make_plan(problem, machine, {}).reason.find("split"), std::string::npos);
+  // And what not.
+  const Problem small = dense_problem({40, 40, 40}, gemm_types_for(ElementType::f32));
+  const std::string as_it_is = make_plan(small, splitting(1), {}).reason;
+  EXPECT_NE(as_it_is.find("splitting it would cost more"), std::string::npos) << as_it_is;
+}
+
+// Whether a strip is split is decided for all of its rows.
+TEST(PartsPay, F32IsNotSplitWhereRowsMustNotMatterToEachOther) {
+  const Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::f32));
+  PlanOptions options;
+  options.batch_invariant = true;
+  const Plan plan = make_plan(problem, splitting(1), options);
+  EXPECT_EQ(plan.kernel, "cpu_avx512_f32");
+  EXPECT_NE(plan.reason.find("its parts would depend on other rows"), std::string::npos)
+      << plan.reason;
+  options.kernel = "cpu_amx_f32";
+  try {
+    make_plan(problem, splitting(1), options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("batch_invariant"), std::string::npos) << error.what();
+  }
+}
+
 TEST(PartsPay, NotForAnEmptyProductOrAnUnknownCache) {
   Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
   EXPECT_FALSE(parts_pay({.rows = 0, .columns = 4096, .k = 4096}, machine));
@@ -117,6 +198,8 @@ TEST(PartsPay, NotForAnEmptyProductOrAnUnknownCache) {
   EXPECT_FALSE(parts_pay({.rows = 16, .columns = 4096, .k = 4096, .is_alone = false}, machine));
   machine.scratchpad_bytes = 0;
   EXPECT_FALSE(parts_pay({.rows = 16, .columns = 4096, .k = 4096}, machine));
+  EXPECT_FALSE(three_parts_pay({.rows = 0, .columns = 4096, .k = 4096}));
+  EXPECT_FALSE(three_parts_pay({.rows = 4096, .columns = 4096, .k = 0}));
 }
 
 }  // namespace

@@ -78,6 +78,11 @@ std::string why_kernel(const PlanRequest& request, const TileCandidate& candidat
   if (best_rate(type, request.machine) <= own) return "";
   const ElementType multiplied = candidate.kernel->multiplies;
   const std::string name(name_of(type));
+  if (multiplied == type && type == ElementType::f32) {
+    return request.options.batch_invariant
+               ? "; f32 is multiplied as it is: its parts would depend on other rows"
+               : "; f32 is multiplied as it is: splitting it would cost more than it saves";
+  }
   if (multiplied == type) {
     return "; " + name + " is multiplied as it is: widening it would cost more than it saves";
   }
@@ -85,9 +90,11 @@ std::string why_kernel(const PlanRequest& request, const TileCandidate& candidat
   std::snprintf(times.data(), times.size(), "%.2g",
                 peak_of(*candidate.kernel, request.machine) / own);
   if (candidate.kernel->products > 1) {
-    return "; " + name + " is split in two parts of " + std::string(name_of(multiplied)) +
-           ", whose " + std::to_string(candidate.kernel->products) + " products are together " +
-           times.data() + " times as fast here, and exact";
+    const bool in_three = splits_f32(*candidate.kernel);
+    return "; " + name + " is split in " + (in_three ? "three" : "two") + " parts of " +
+           std::string(name_of(multiplied)) + ", whose " +
+           std::to_string(candidate.kernel->products) + " products are together " + times.data() +
+           " times as fast here, and " + (in_three ? "as precise" : "exact");
   }
   return "; " + name + " is widened to " + std::string(name_of(multiplied)) +
          ", which is multiplied " + times.data() + " times as fast here";

@@ -391,7 +391,8 @@ bool has_many_rows_in_place(const KernelEntry& kernel, const FacedProduct& faced
 // Of experts their usual number of rows counts: 8 of 8 rows on average, of which the largest has
 // more than 12, 7168×2048, took vectors 0.72 of the time. Of bf16 and i8, which are not split, the
 // largest: 1.69 and 1.04.
-std::optional<std::string> why_parts_do_not_pay(const PlanRequest& request) {
+std::optional<std::string> why_parts_do_not_pay(const KernelEntry& kernel,
+                                                const PlanRequest& request) {
   const Problem& problem = request.problem;
   const GemmShape sides = largest_sides(request);
   SplitProduct product = {.rows = static_cast<double>(mean_rows(request)),
@@ -405,15 +406,26 @@ std::optional<std::string> why_parts_do_not_pay(const PlanRequest& request) {
     std::swap(product.rows, product.columns);
     std::swap(product.a_lies_along_k, product.b_lies_along_k);
   }
-  if (parts_pay(product, request.machine)) return {};
-  return "splits its operands in two, which takes longer than these rows, columns and k make up "
-         "for";
+  if (splits_f32(kernel)) {
+    if (!request.machine.splits_f32) {
+      return "splits f32 in three, which is faster on some processors; 'tessera calibrate' finds "
+             "out";
+    }
+    if (three_parts_pay(product)) return {};
+  } else if (parts_pay(product, request.machine)) {
+    return {};
+  }
+  return std::string("splits its operands in ") + (splits_f32(kernel) ? "three" : "two") +
+         ", which takes longer than these rows, columns and k make up for";
 }
 
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
+  if (splits_f32(kernel) && request.options.batch_invariant) {
+    return "computes a row by what other rows hold, which batch_invariant forbids";
+  }
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};
-  if (kernel.products > 1) return why_parts_do_not_pay(request);
+  if (kernel.products > 1) return why_parts_do_not_pay(kernel, request);
   const GemmShape sides = largest_sides(request);
   const FacedProduct faced = face(request.problem, sides, kernel.tile, request.machine);
   const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
