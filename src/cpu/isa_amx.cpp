@@ -455,59 +455,9 @@ struct CodeAmx : Packing {
   static void multiply(const BlockTask& task) {
     if (task.rows == 0 || task.cols == 0) return;
     if constexpr (Packing::kHasRanges) {
-      if (task.depth > 0 && !are_within_range(task)) return multiply_one_by_one(task);
+      if (task.depth > 0 && !parts_hold(task)) return multiply_one_by_one(task, multiply_by_tiles);
     }
     multiply_by_tiles(task);
-  }
-
-  // Whether parts hold all strips of A and panels of B, and their products.
-  static bool are_within_range(const BlockTask& task) {
-    PanelRange a;
-    for (std::int64_t row = 0; row < task.rows; row += kBlock) {
-      a.widen(Packing::range_behind(task.a, row / kBlock));
-    }
-    PanelRange b;
-    for (std::int64_t col = 0; col < task.cols; col += kBlock) {
-      b.widen(Packing::range_behind(task.b, col / kBlock));
-    }
-    return may_multiply_parts(a, b);
-  }
-
-  // Strip by strip of A and panel by panel of B, those by vectors whose parts will not do.
-  static void multiply_one_by_one(const BlockTask& task) {
-    for (std::int64_t col = 0; col < task.cols; col += kBlock) {
-      for (std::int64_t row = 0; row < task.rows; row += kBlock) {
-        BlockTask block = task;
-        block.rows = some_of(task.rows - row, kBlock);
-        block.cols = some_of(task.cols - col, kBlock);
-        block.a.data = Packing::panel_of(task.a, row / kBlock);
-        block.b.data = Packing::panel_of(task.b, col / kBlock);
-        if (task.sum != nullptr) {
-          block.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
-        }
-        Finish finish;
-        if (task.finish != nullptr) {
-          finish = sub_block(*task.finish, row, col);
-          block.finish = &finish;
-        }
-        if (are_within_range(block)) {
-          multiply_by_tiles(block);
-        } else {
-          multiply_by_vectors(block);
-        }
-      }
-    }
-  }
-
-  static void multiply_by_vectors(const BlockTask& task) {
-    alignas(64) Acc sums[kBlock * kBlock] = {};
-    add_whole_products(task.a, task.b, chunks_of(task), static_cast<int>(task.rows), sums);
-    const Part part{task.sum_stride, static_cast<int>(task.rows), static_cast<int>(task.cols)};
-    auto* const sum = static_cast<Acc*>(task.sum);
-    if (sum != nullptr) scale_into(task, sums, kBlock, sum, part);
-    if (task.finish == nullptr) return;
-    finish_sums<Acc>(*task.finish, sum != nullptr ? sum : sums,
-                     sum != nullptr ? task.sum_stride : kBlock, part.rows, part.cols);
   }
 
   static void multiply_by_tiles(const BlockTask& task) {

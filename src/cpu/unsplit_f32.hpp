@@ -1,6 +1,6 @@
-// The product of a strip of A and a panel of B, packed for tile registers (pack_f32_parts.hpp), by
-// vectors: f32 as it is, so that subnormals are kept, and infinities and what overflows are what
-// they are everywhere.
+// Blocks of f32 packed for tile registers (pack_f32_parts.hpp) that parts do not hold: the product
+// of a strip of A and a panel of B by vectors, as it is, so that subnormals are kept, and
+// infinities and what overflows are what they are everywhere.
 //
 // Internal linkage; see pack.hpp.
 #pragma once
@@ -13,6 +13,7 @@
 #include "cpu/pack_f32_parts.hpp"
 #include "cpu/split_f32.hpp"
 #include "cpu/tile_registers.hpp"
+#include "cpu/tile_sums.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -88,6 +89,54 @@ inline void add_whole_products(const BlockOperand& a, const BlockOperand& b, std
         _mm512_storeu_ps(to + r * kBlock, sum[r][0]);
         _mm512_storeu_ps(to + r * kBlock + kLineOfF32, sum[r][1]);
       }
+    }
+  }
+}
+
+// Whether parts hold all strips of A and panels of B, and their products.
+inline bool parts_hold(const BlockTask& task) {
+  PanelRange a;
+  for (std::int64_t row = 0; row < task.rows; row += kBlock) {
+    a.widen(PanelsOfF32::range_behind(task.a, row / kBlock));
+  }
+  PanelRange b;
+  for (std::int64_t col = 0; col < task.cols; col += kBlock) {
+    b.widen(PanelsOfF32::range_behind(task.b, col / kBlock));
+  }
+  return may_multiply_parts(a, b);
+}
+
+// A single strip and panel.
+inline void multiply_by_vectors(const BlockTask& task) {
+  alignas(64) float sums[kBlock * kBlock] = {};
+  const Part part{task.sum_stride, static_cast<int>(task.rows), static_cast<int>(task.cols)};
+  add_whole_products(task.a, task.b, PanelsOfF32::padded(task.depth) / kDepthOfF32, part.rows,
+                     sums);
+  auto* const sum = static_cast<float*>(task.sum);
+  if (sum != nullptr) scale_into(task, sums, kBlock, sum, part);
+  if (task.finish == nullptr) return;
+  finish_sums<float>(*task.finish, sum != nullptr ? sum : sums,
+                     sum != nullptr ? task.sum_stride : kBlock, part.rows, part.cols);
+}
+
+// Strip by strip of A and panel by panel of B, those by vectors that parts do not hold.
+inline void multiply_one_by_one(const BlockTask& task, void (*multiply_parts)(const BlockTask&)) {
+  for (std::int64_t col = 0; col < task.cols; col += kBlock) {
+    for (std::int64_t row = 0; row < task.rows; row += kBlock) {
+      BlockTask block = task;
+      block.rows = some_of(task.rows - row, kBlock);
+      block.cols = some_of(task.cols - col, kBlock);
+      block.a.data = PanelsOfF32::panel_of(task.a, row / kBlock);
+      block.b.data = PanelsOfF32::panel_of(task.b, col / kBlock);
+      if (task.sum != nullptr) {
+        block.sum = static_cast<float*>(task.sum) + row * task.sum_stride + col;
+      }
+      Finish finish;
+      if (task.finish != nullptr) {
+        finish = sub_block(*task.finish, row, col);
+        block.finish = &finish;
+      }
+      parts_hold(block) ? multiply_parts(block) : multiply_by_vectors(block);
     }
   }
 }
