@@ -8,22 +8,13 @@
 #include <vector>
 
 #include "core/environment.hpp"
+#include "support/setting.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
 namespace {
 
-// An environment variable for the length of a test.
-class Setting {
- public:
-  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Setting() { unsetenv(name_); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-};
+using test::Setting;
 
 TEST(Log, ReachesTheReceiverAlone) {
   std::vector<std::string> lines;
