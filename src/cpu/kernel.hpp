@@ -291,7 +291,8 @@ struct KernelCode {
   }
 };
 
-// The code behind a row of the catalogue; null where this build or this processor has none.
+// The code behind a row of the catalogue, whether or not this processor runs it; null where this
+// build has none.
 const KernelCode* find_code(std::string_view name);
 
 }  // namespace tessera::cpu

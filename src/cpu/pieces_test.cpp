@@ -161,7 +161,7 @@ TEST_P(Kernels, PartsOfSmallProductsTakeBByPieces) {
 
 // A plan whose panels are deeper than few rows have otherwise is made for pieces.
 TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
-  if (cpu::find_code(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
+  if (test::code_here(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
   int taken = 0;
   int taken_of_many = 0;
   for (const int workers : {1, 2, 4, 7}) {
@@ -198,7 +198,7 @@ TEST(ByPieces, ArePlannedWhereTheyAreTaken) {
 
 // Columns of a column-major C are rows to the kernel, and B is A.
 TEST(ByPieces, ArePlannedWhereTheyAreTakenFromTheOtherSide) {
-  if (cpu::find_code(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
+  if (test::code_here(kTileRegisters) == nullptr) GTEST_SKIP() << "no tile registers here";
   const Placement columns = {.column_major = true, .on_line = true};
   const Machine machine = with_workers(machine_by_name("sapphire-rapids"), 1);
   for (const auto& [shape, takes] : {std::pair{GemmShape{512, 80, 700}, true},

@@ -9,7 +9,6 @@
 
 #include "core/catalogue.hpp"
 #include "core/convert.hpp"
-#include "cpu/cpuid.hpp"
 #include "cpu/kernel.hpp"
 #include "support/kernel_runs.hpp"
 
@@ -20,10 +19,7 @@ namespace {
 constexpr std::int64_t kRows = 32;
 constexpr std::int64_t kChunk = 32;
 
-const cpu::KernelCode* code_here() {
-  const bool has_it = architecture_runs(cpu::host_architecture(), "amx");
-  return has_it ? cpu::find_code("cpu_amx_f16") : nullptr;
-}
+constexpr const char* kKernel = "cpu_amx_f16";
 
 struct Parts {
   float first;
@@ -40,7 +36,7 @@ Parts parts_at(const std::vector<std::uint16_t>& strip, std::int64_t row, std::i
 }
 
 TEST(SplitF16, EveryValueIsTheSumOfItsParts) {
-  const cpu::KernelCode* const code = code_here();
+  const cpu::KernelCode* const code = test::code_here(kKernel);
   if (code == nullptr) GTEST_SKIP() << "has no tile registers";
   constexpr std::int64_t kEach = 65536 / kRows;
   std::vector<std::uint16_t> all(65536);
@@ -69,7 +65,7 @@ TEST(SplitF16, EveryValueIsTheSumOfItsParts) {
 
 // One product of two elements: what a multiplication of floats says of them.
 TEST(SplitF16, ProductsOfAnyTwoAreAsFloatsAre) {
-  const cpu::KernelCode* const code = code_here();
+  const cpu::KernelCode* const code = test::code_here(kKernel);
   if (code == nullptr) GTEST_SKIP() << "has no tile registers";
   std::vector<std::uint16_t> values;
   for (const int bits : {0x0000, 0x0001, 0x0003, 0x03ff, 0x0400, 0x0401, 0x3555, 0x3bff, 0x3c00,
@@ -103,7 +99,7 @@ TEST(SplitF16, ProductsOfAnyTwoAreAsFloatsAre) {
 
 // Roundings tell one order of a product's four parts from another; turned round it is the same.
 TEST(SplitF16, PartsAreAddedUpInOneOrderHoweverTheProductIsTurned) {
-  const cpu::KernelCode* const code = code_here();
+  const cpu::KernelCode* const code = test::code_here(kKernel);
   if (code == nullptr) GTEST_SKIP() << "has no tile registers";
   ASSERT_NE(code->turned, nullptr);
   std::mt19937 random(11);

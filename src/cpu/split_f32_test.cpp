@@ -7,11 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "core/catalogue.hpp"
@@ -20,6 +17,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/run.hpp"
 #include "support/kernel_runs.hpp"
+#include "support/setting.hpp"
 #include "tessera/error.hpp"
 #include "tessera/machine.hpp"
 
@@ -33,9 +31,11 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kSubnormal = 0x1p-140F;
 
+constexpr const char* kParts = "cpu_amx_f32";
+constexpr const char* kVectors = "cpu_avx512_f32";
+
 const cpu::KernelCode* code_here() {
-  const bool has_it = architecture_runs(cpu::host_architecture(), "amx");
-  return has_it ? cpu::find_code("cpu_amx_f32") : nullptr;
+  return test::code_here(kParts);
 }
 
 // A strip or a panel of one chunk, as packed.
@@ -196,15 +196,21 @@ struct Sums {
     for (float& element : a) element = value(random);
     for (float& element : b) element = value(random);
   }
+  Operands operands() {
+    return {{a.data(), shape.m, shape.k, shape.k, 1, ElementType::f32},
+            {b.data(), shape.k, shape.n, shape.n, 1, ElementType::f32},
+            {c.data(), shape.m, shape.n, shape.n, 1, ElementType::f32}};
+  }
+  Plan plan(const char* kernel, const test::Blocks& blocks, int workers) const {
+    return test::plan_for(*find_kernel(kernel), gemm_types_for(ElementType::f32), shape, blocks,
+                          {.workers = workers});
+  }
   void compute(const char* kernel, double alpha = 1, double beta = 0, int block_k = 64) {
-    const Operands operands{{a.data(), shape.m, shape.k, shape.k, 1, ElementType::f32},
-                            {b.data(), shape.k, shape.n, shape.n, 1, ElementType::f32},
-                            {c.data(), shape.m, shape.n, shape.n, 1, ElementType::f32}};
-    Plan plan = test::plan_for(*find_kernel(kernel), gemm_types_for(ElementType::f32), shape,
-                               {96, 64, block_k}, {.workers = 2});
-    plan.problem.alpha = alpha;
-    plan.problem.beta = beta;
-    cpu::run_plan(plan, {&operands, 1}, {.threads = 2});
+    const Operands all = operands();
+    Plan planned = plan(kernel, {96, 64, block_k}, 2);
+    planned.problem.alpha = alpha;
+    planned.problem.beta = beta;
+    cpu::run_plan(planned, {&all, 1}, {.threads = 2});
   }
   float at(std::int64_t row, std::int64_t col) const {
     return c[static_cast<std::size_t>(row * shape.n + col)];
@@ -216,7 +222,7 @@ TEST(SplitF32, AnElementThatPartsDoNotHoldTouchesItsStripAlone) {
   if (code_here() == nullptr) GTEST_SKIP() << "has no tile registers";
   const GemmShape shape{130, 100, 150};
   Sums plain(shape);
-  plain.compute("cpu_amx_f32");
+  plain.compute(kParts);
   for (const float special : {kInfinity, kNan, kSubnormal, 0x1p-120F, 0x1p127F}) {
     Sums with(shape);
     // Alone in its row, so that a small one shows.
@@ -224,8 +230,8 @@ TEST(SplitF32, AnElementThatPartsDoNotHoldTouchesItsStripAlone) {
       with.a[static_cast<std::size_t>(40 * shape.k + k)] = 0;
     with.a[static_cast<std::size_t>(40 * shape.k + 70)] = special;
     Sums by_vectors = with;
-    with.compute("cpu_amx_f32");
-    by_vectors.compute("cpu_avx512_f32");
+    with.compute(kParts);
+    by_vectors.compute(kVectors);
     for (std::int64_t row = 0; row < shape.m; ++row) {
       for (std::int64_t col = 0; col < shape.n; ++col) {
         if (row / kRows != 40 / kRows) {
@@ -255,8 +261,8 @@ TEST(SplitF32, SubnormalSumsAreKept) {
       for (float& element : sums.b) element *= scale;
       std::fill(sums.c.begin(), sums.c.end(), kSubnormal);
       Sums by_vectors = sums;
-      sums.compute("cpu_amx_f32", 1, beta);
-      by_vectors.compute("cpu_avx512_f32", 1, beta);
+      sums.compute(kParts, 1, beta);
+      by_vectors.compute(kVectors, 1, beta);
       for (std::size_t i = 0; i < sums.c.size(); ++i) {
         ASSERT_NEAR(sums.c[i], by_vectors.c[i], scale == 0 ? 0 : 0x1p-147F) << beta << ", " << i;
         ASSERT_TRUE(scale != 0 || sums.c[i] != 0);
@@ -276,8 +282,8 @@ TEST(SplitF32, IsMorePreciseThanVectors) {
         for (float& element : parts.b) element = std::abs(element);
       }
       Sums vectors = parts;
-      parts.compute("cpu_amx_f32", 1, 0, 128);
-      vectors.compute("cpu_avx512_f32", 1, 0, 512);
+      parts.compute(kParts, 1, 0, 128);
+      vectors.compute(kVectors, 1, 0, 512);
       double errors[2] = {};
       for (std::int64_t row = 0; row < 32; ++row) {
         for (std::int64_t col = 0; col < 32; ++col) {
@@ -327,39 +333,22 @@ TEST(SplitF32, BitsDoNotDependOnHowTheProductIsTurned) {
   }
 }
 
-class Setting {
- public:
-  explicit Setting(const char* value) {
-    if (const char* const before = std::getenv(kName)) before_ = before;
-    set(value);
-  }
-  ~Setting() { set(before_ ? before_->c_str() : nullptr); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  static constexpr const char* kName = "TESSERA_SPLIT_F32";
-  static void set(const char* value) {
-    value != nullptr ? setenv(kName, value, 1) : unsetenv(kName);
-  }
-  std::optional<std::string> before_;
-};
-
 TEST(SplitF32, TheEnvironmentSaysWhetherTheHostDoes) {
+  constexpr const char* kName = "TESSERA_SPLIT_F32";
   const bool may = host_machine().architecture == "amx";
   {
-    const Setting on("1");
+    const test::Setting on(kName, "1");
     EXPECT_EQ(host_machine().splits_f32, may);
   }
   {
-    const Setting off("0");
+    const test::Setting off(kName, "0");
     EXPECT_FALSE(host_machine().splits_f32);
   }
   {
-    const Setting wrong("yes");
+    const test::Setting wrong(kName, "yes");
     EXPECT_THROW(host_machine(), Error);
   }
-  const Setting unset(nullptr);
+  const test::Setting unset(kName, nullptr);
   EXPECT_EQ(host_machine().splits_f32, may && cpu::is_granite_rapids_or_later());
 }
 
@@ -394,8 +383,8 @@ TEST(SplitF32, WhatPartsDoNotHoldComesThroughEverywhere) {
         const Operands operands{{a.data(), shape.m, shape.k, a_row, a_col, ElementType::f32},
                                 {b.data(), shape.k, shape.n, b_row, b_col, ElementType::f32},
                                 {c.data(), shape.m, shape.n, c_row, c_col, ElementType::f32}};
-        Plan plan = test::plan_for(*find_kernel("cpu_amx_f32"), gemm_types_for(ElementType::f32),
-                                   shape, {64, 32, 32}, schedule);
+        Plan plan = test::plan_for(*find_kernel(kParts), gemm_types_for(ElementType::f32), shape,
+                                   {64, 32, 32}, schedule);
         plan.problem = describe({&operands, 1}, scales ? 0.5 : 1, scales ? 2 : 0, {});
         cpu::run_plan(plan, {&operands, 1}, {.threads = 2});
         for (std::int64_t row = 0; row < shape.m; ++row) {
@@ -419,11 +408,8 @@ TEST(SplitF32, StripsAreThePlansOnAnyNumberOfThreads) {
   for (const std::int64_t block : {48, 96, 128}) {
     Sums sums({80, 100, 64});
     sums.a[static_cast<std::size_t>(60 * sums.shape.k + 9)] = kSubnormal;
-    Plan plan = test::plan_for(*find_kernel("cpu_amx_f32"), gemm_types_for(ElementType::f32),
-                               sums.shape, {block, block, 64}, {.workers = 2});
-    const Operands operands{{sums.a.data(), 80, 64, 64, 1, ElementType::f32},
-                            {sums.b.data(), 64, 100, 100, 1, ElementType::f32},
-                            {sums.c.data(), 80, 100, 100, 1, ElementType::f32}};
+    const Plan plan = sums.plan(kParts, {block, block, 64}, 2);
+    const Operands operands = sums.operands();
     std::byte workspace[64];
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {
@@ -448,11 +434,8 @@ TEST(SplitF32, BitsDoNotDependOnTheWay) {
   for (const bool is_special : {false, true}) {
     Sums sums({70, 100, 90});
     if (is_special) sums.b[77] = kInfinity;
-    Plan plan = test::plan_for(*find_kernel("cpu_amx_f32"), gemm_types_for(ElementType::f32),
-                               sums.shape, {96, 128, 96}, {.workers = 1});
-    const Operands operands{{sums.a.data(), 70, 90, 90, 1, ElementType::f32},
-                            {sums.b.data(), 90, 100, 100, 1, ElementType::f32},
-                            {sums.c.data(), 70, 100, 100, 1, ElementType::f32}};
+    const Plan plan = sums.plan(kParts, {96, 128, 96}, 1);
+    const Operands operands = sums.operands();
     ASSERT_TRUE(cpu::run_directly(plan, *code, {&operands, 1}, 1));
     const std::vector<float> direct = sums.c;
     std::byte workspace[64];  // a caller's means the general way

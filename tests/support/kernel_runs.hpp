@@ -12,6 +12,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,14 @@ inline Plan plan_for(const KernelEntry& kernel, const GemmTypes& types, const Ge
   plan.tile.block_k = static_cast<int>(blocks.block_k);
   plan.schedule = schedule;
   return plan;
+}
+
+// A kernel's code; null where this processor does not run it.
+inline const cpu::KernelCode* code_here(std::string_view name) {
+  const KernelEntry* const entry = find_kernel(name);
+  const bool runs =
+      entry != nullptr && architecture_runs(cpu::host_architecture(), entry->architecture);
+  return runs ? cpu::find_code(name) : nullptr;
 }
 
 // Random bytes that are finite in every type.
