@@ -87,7 +87,7 @@ struct CodeAmx : Packing {
   }
   // Whether they go from memory to the registers and back.
   static bool is_plain(const BlockTask& task) {
-    return is_unscaled(task) && (task.beta == 0 || !Packing::kAddsByVectors);
+    return is_unscaled(task) && (task.beta == 0 || !Multiply::kAddsByVectors);
   }
   // Not beside pairs of strips: i8 256³ takes 1.03 to 1.1 times as long. Nor where a single narrow
   // panel needs lines twice.
@@ -303,7 +303,7 @@ struct CodeAmx : Packing {
     // block's are fetched, if there is one. Emerald Rapids, one thread, 2026-11, the time without
     // over the time with it, beside a busy hardware thread: i8 384×384×3000 1.04,
     // 960×960×3000 1.06, bf16 1.06, 1.07.
-    const bool adds = task.beta == 1 && Packing::kAddsByVectors;
+    const bool adds = task.beta == 1 && Multiply::kAddsByVectors;
     const bool fetches_next = task.beta == 1 && !adds;
     const int rows_ahead = fetches_next && What == Staying::b ? group.rows : 0;
     const int cols_ahead = fetches_next && What != Staying::b ? kBlock : 0;
@@ -324,7 +324,7 @@ struct CodeAmx : Packing {
         registers.fetch_beside(ahead);
       }
       const unsigned char* const panel = b + col / kBlock * task.b.panel_bytes;
-      if constexpr (Packing::kAddsByVectors) {
+      if constexpr (Multiply::kAddsByVectors) {
         if (adds) {
           const RowsToAdd rows{kept.sums[0], sum_at(row, col), task.sum_stride, group.rows};
           registers.multiply<Multiply, What>(a, panel, chunks, group.rows, kBlock, {},
@@ -454,7 +454,7 @@ struct CodeAmx : Packing {
 
   static void multiply(const BlockTask& task) {
     if (task.rows == 0 || task.cols == 0) return;
-    if constexpr (Packing::kHasRanges) {
+    if constexpr (Packing::kExtra > 0) {
       if (task.depth > 0 && !parts_hold(task)) return multiply_one_by_one(task, multiply_by_tiles);
     }
     multiply_by_tiles(task);

@@ -208,9 +208,6 @@ struct PanelsOfF32 {
   static constexpr int kExtra = static_cast<int>(RangeSoFar::kBytes);
   static constexpr int kGroup = 2;
   static constexpr bool kShortens = false;
-  static constexpr bool kHasRanges = true;
-  // Tile registers round each product of parts to the sum so far, and lose subnormal ones.
-  static constexpr bool kAddsByVectors = true;
 
   static std::int64_t padded(std::int64_t depth) { return (depth + kDepth - 1) / kDepth * kDepth; }
   static std::int64_t padded_b(std::int64_t depth) { return padded(depth); }

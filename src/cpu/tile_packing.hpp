@@ -32,9 +32,7 @@ struct TilePacking {
   static constexpr int kDepth = kRowBytes / kElement;
   static constexpr int kParts = Parts::kParts;
   using SourceB = typename UnitsB::Source;
-  static constexpr int kExtra = 0;  // bytes behind each panel
-  static constexpr bool kHasRanges = false;
-  static constexpr bool kAddsByVectors = false;  // a block's products to the sums before it
+  static constexpr int kExtra = 0;  // bytes behind each panel, of its range
 
   // A k of less than 64 bytes ends behind its last group of 4 in B's panels, and in the registers:
   // the zeros behind it took as long to pack and to load, and drove the rest of B out of the

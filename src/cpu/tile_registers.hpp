@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cpu/tile_products.hpp"
+
 namespace tessera::cpu {
 namespace {
 
@@ -155,74 +157,6 @@ struct SumRegister {
   }
 };
 
-// `kParts`: how many parts an element is the sum of. A chunk of k has the first parts, then the
-// second ones, and each part of A is multiplied by each of B. Of flat blocks: flat_blocks.hpp.
-struct WholeElementsOnly {
-  static constexpr int kParts = 1;
-  // Of a chunk, those that its first products take.
-  static constexpr int kFirstPartA = 0;
-  static constexpr int kFirstPartB = 0;
-};
-struct MultiplyBf16 : WholeElementsOnly {
-  using Acc = float;
-  static void upper_left() { _tile_dpbf16ps(0, 4, 6); }
-  static void upper_right() { _tile_dpbf16ps(1, 4, 7); }
-  static void lower_left() { _tile_dpbf16ps(2, 5, 6); }
-  static void lower_right() { _tile_dpbf16ps(3, 5, 7); }
-  static void flat_first() { _tile_dpbf16ps(0, 4, 5); }
-  static void flat_second() { _tile_dpbf16ps(1, 4, 6); }
-  static void flat_third() { _tile_dpbf16ps(2, 4, 5); }
-  static void flat_last() { _tile_dpbf16ps(3, 4, 7); }
-};
-// Turned round, the parts change in the other order, so that the bits are the same.
-template <bool Turned>
-struct MultiplyTwoBf16 : MultiplyBf16 {
-  static constexpr int kParts = 2;
-  static constexpr bool kTurned = Turned;
-};
-// The products of three parts each but for those that are below f32's precision (split_f32.hpp).
-template <bool Turned>
-struct MultiplyThreeBf16 : MultiplyBf16 {
-  static constexpr int kParts = 3;
-  static constexpr bool kTurned = Turned;
-  // A chunk begins with one of the smallest, and one operand's part changes each time.
-  static constexpr int kFirstPartA = Turned ? 0 : 2;
-  static constexpr int kFirstPartB = Turned ? 2 : 0;
-};
-struct MultiplyI8I8 : WholeElementsOnly {
-  using Acc = std::int32_t;
-  static void upper_left() { _tile_dpbssd(0, 4, 6); }
-  static void upper_right() { _tile_dpbssd(1, 4, 7); }
-  static void lower_left() { _tile_dpbssd(2, 5, 6); }
-  static void lower_right() { _tile_dpbssd(3, 5, 7); }
-  static void flat_first() { _tile_dpbssd(0, 4, 5); }
-  static void flat_second() { _tile_dpbssd(1, 4, 6); }
-  static void flat_third() { _tile_dpbssd(2, 4, 5); }
-  static void flat_last() { _tile_dpbssd(3, 4, 7); }
-};
-struct MultiplyU8I8 : WholeElementsOnly {
-  using Acc = std::int32_t;
-  static void upper_left() { _tile_dpbusd(0, 4, 6); }
-  static void upper_right() { _tile_dpbusd(1, 4, 7); }
-  static void lower_left() { _tile_dpbusd(2, 5, 6); }
-  static void lower_right() { _tile_dpbusd(3, 5, 7); }
-  static void flat_first() { _tile_dpbusd(0, 4, 5); }
-  static void flat_second() { _tile_dpbusd(1, 4, 6); }
-  static void flat_third() { _tile_dpbusd(2, 4, 5); }
-  static void flat_last() { _tile_dpbusd(3, 4, 7); }
-};
-struct MultiplyI8U8 : WholeElementsOnly {
-  using Acc = std::int32_t;
-  static void upper_left() { _tile_dpbsud(0, 4, 6); }
-  static void upper_right() { _tile_dpbsud(1, 4, 7); }
-  static void lower_left() { _tile_dpbsud(2, 5, 6); }
-  static void lower_right() { _tile_dpbsud(3, 5, 7); }
-  static void flat_first() { _tile_dpbsud(0, 4, 5); }
-  static void flat_second() { _tile_dpbsud(1, 4, 6); }
-  static void flat_third() { _tile_dpbsud(2, 4, 5); }
-  static void flat_last() { _tile_dpbsud(3, 4, 7); }
-};
-
 // Which operands' rows or columns are multiplied again soon, and are loaded so that they stay in
 // the nearest cache; another's pass it by. By such loads of what does stay there, i8 1024³
 // takes 1.15 times as long (Granite Rapids, 2026-11).
@@ -350,7 +284,7 @@ class TileRegisters {
               : multiply_as<BlockRegisters<Multiply, What, false, false>>(a, b, chunks, from);
     }
     to_ = to;
-    if constexpr (Multiply::kParts == 3) to_add_ = to_add;
+    if constexpr (Multiply::kAddsByVectors) to_add_ = to_add;
   }
 
   // The same block's further chunks of k, behind those that multiply() had.
@@ -395,19 +329,19 @@ class TileRegisters {
     Block::load(a, b);
     multiply_chunk<Block, true, false>(a, b, {}, to, from);
     if (chunks > 1) go_on_as<Block>(a.next(chunks == 2), b + kStepB, chunks - 1);
-    if constexpr (kAdds<Block>) to_add_.add_some(kBlock);
+    if constexpr (Block::Multiply::kAddsByVectors) to_add_.add_some(kBlock);
   }
 
   template <class Block>
   [[gnu::always_inline]] void go_on_as(Strip a, const unsigned char* b, std::int64_t chunks) {
     constexpr std::int64_t kStepB = Block::Multiply::kParts * kChunkBytesB;
     Block::load(a, b);
-    if constexpr (kAdds<Block>) finish_stores();
+    if constexpr (Block::Multiply::kAddsByVectors) finish_stores();
     const auto rows_at_once = static_cast<int>((to_add_.left + chunks - 1) / chunks);
     for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
       const Strip next = a.next(chunk + 1 == chunks);
       to_fetch_.fetch_some();
-      if constexpr (kAdds<Block>) to_add_.add_some(rows_at_once);
+      if constexpr (Block::Multiply::kAddsByVectors) to_add_.add_some(rows_at_once);
       multiply_chunk<Block, false, true>(a, b, next, {}, {});
       a = next;
       b += kStepB;
@@ -493,9 +427,6 @@ class TileRegisters {
     if constexpr (kTakesB) Block::load_right_b(b);
     if constexpr (kTakesA) Block::load_lower_a(a);
   }
-
-  template <class Block>
-  static constexpr bool kAdds = Block::Multiply::kParts == 3;
 
   RowsToFetch to_fetch_;
   RowsToAdd to_add_;  // of the sums in registers, or right behind their exchange of those before

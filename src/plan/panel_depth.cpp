@@ -144,7 +144,7 @@ bool c_is_shared(const GemmShape& facing, const Machine& machine, int workers) {
 
 std::int64_t near_bytes(const KernelEntry& kernel) {
   if (kernel.products == 1) return kNearBytes;
-  return kernel.a == ElementType::f32 ? kNearBytesOfThreeParts : kNearBytesOfParts;
+  return splits_f32(kernel) ? kNearBytesOfThreeParts : kNearBytesOfParts;
 }
 
 bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const Machine& machine,
@@ -175,7 +175,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
                                  const Machine& machine, int workers) {
   const std::int64_t most = panel_bytes_per_row(kernel);
   if (has_tile_registers(kernel)) {
-    if (facing.m <= kVeryFewRows && kernel.a != ElementType::f32) return kShortNearBytes;
+    if (facing.m <= kVeryFewRows && !splits_f32(kernel)) return kShortNearBytes;
     if (writes_c_at_once(kernel, facing, machine, workers)) return kMostBytesAtOnce;
     const bool is_deep = kernel.products == 1 && c_is_shared(facing, machine, workers) &&
                          facing.k * kernel.packed_size > at_most(kDeepBytes);

@@ -393,6 +393,10 @@ bool has_many_rows_in_place(const KernelEntry& kernel, const FacedProduct& faced
 // largest: 1.69 and 1.04.
 std::optional<std::string> why_parts_do_not_pay(const KernelEntry& kernel,
                                                 const PlanRequest& request) {
+  const bool in_three = splits_f32(kernel);
+  if (in_three && !request.machine.splits_f32) {
+    return "splits f32 in three, which is faster on some processors; 'tessera calibrate' finds out";
+  }
   const Problem& problem = request.problem;
   const GemmShape sides = largest_sides(request);
   SplitProduct product = {.rows = static_cast<double>(mean_rows(request)),
@@ -406,16 +410,8 @@ std::optional<std::string> why_parts_do_not_pay(const KernelEntry& kernel,
     std::swap(product.rows, product.columns);
     std::swap(product.a_lies_along_k, product.b_lies_along_k);
   }
-  if (splits_f32(kernel)) {
-    if (!request.machine.splits_f32) {
-      return "splits f32 in three, which is faster on some processors; 'tessera calibrate' finds "
-             "out";
-    }
-    if (three_parts_pay(product)) return {};
-  } else if (parts_pay(product, request.machine)) {
-    return {};
-  }
-  return std::string("splits its operands in ") + (splits_f32(kernel) ? "three" : "two") +
+  if (in_three ? three_parts_pay(product) : parts_pay(product, request.machine)) return {};
+  return std::string("splits its operands in ") + (in_three ? "three" : "two") +
          ", which takes longer than these rows, columns and k make up for";
 }
 
