@@ -56,6 +56,7 @@ struct Blocking {
   int rows_ahead = 0;     // BlockTask's
   bool keeps_b = false;
   bool fetches_b = false;  // in place, ahead of time
+  int panels_ahead = 0;    // BlockTask's, of panels that are read for the first time
   // B is packed in passing (BlockTask::passing_panel), A and B lie in place.
   bool passes = false;
   bool packs_by_pieces = false;  // B in passing, of few rows of A in tile registers

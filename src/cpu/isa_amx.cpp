@@ -259,6 +259,7 @@ struct CodeAmx : Packing {
         SumPlace from;
         if (first > 0 || goes_on) from = place(strip, first == 0 && is_direct(strip));
         const SumPlace to = place(strip, (is_last || is_one_strip) && is_direct(strip));
+        registers.fetch_panels(group.row + strip == 0 ? task.panels_ahead : 0);
         if (fetches_rows && is_last && is_direct(strip) && from.at != to.at) {
           registers.fetch_beside(rows_to_fetch(to, rows, group.cols, count));
         }
@@ -324,6 +325,7 @@ struct CodeAmx : Packing {
         registers.fetch_beside(ahead);
       }
       const unsigned char* const panel = b + col / kBlock * task.b.panel_bytes;
+      registers.fetch_panels(row == 0 ? task.panels_ahead : 0);
       if constexpr (Multiply::kAddsByVectors) {
         if (adds) {
           const RowsToAdd rows{kept.sums[0], sum_at(row, col), task.sum_stride, group.rows};

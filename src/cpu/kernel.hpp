@@ -206,6 +206,9 @@ struct BlockTask {
   // C that no near cache holds.
   bool streams_sums = false;
   bool b_is_far = false;  // in memory: few streams and dot products fetch it ahead
+  // Packed panels of B come from beyond the second-level cache, and are fetched so many bytes ahead
+  // of what is multiplied; 0: they are not.
+  std::int32_t panels_ahead = 0;
   // kFewStreams or kManyStreams where `depth` is a multiple of that; 0: B does not come as streams.
   std::int16_t streams = 0;
   // Rows of a B in place that few rows of A, in place too, fetch ahead where they walk it by wide

@@ -30,7 +30,7 @@ constexpr std::int64_t kStreamedAhead = 1024;
 // How many elements behind those of a register tile's columns B is fetched.
 template <class Element>
 std::int64_t elements_ahead(const BlockTask& task, std::int64_t col) {
-  if (!task.b.in_place) return 0;
+  if (!task.b.in_place) return task.panels_ahead / static_cast<std::int64_t>(sizeof(Element));
   if (task.rows > kStreamedRows) return col + kColumnsAhead < task.cols ? kColumnsAhead : 0;
   constexpr auto kAhead = kStreamedAhead / static_cast<std::int64_t>(sizeof(Element));
   const std::int64_t next_step = task.depth * task.b.depth_stride - task.cols;
@@ -116,6 +116,7 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
   std::int64_t cols = 0;
   std::size_t vectors = 0;
   bool is_edge = false;
+  std::int64_t ahead = 0;
   const auto face_panel = [&](std::int64_t col) {
     const std::int64_t most = col < first_cols ? first_cols : kWidth;
     cols = task.cols - col < most ? task.cols - col : most;
@@ -126,10 +127,12 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
                                    ? col * static_cast<std::int64_t>(sizeof(typename Ops::B))
                                    : col / kWidth * task.b.panel_bytes;
     micro_task.b = reinterpret_cast<const typename Ops::B*>(b_begin + bytes);
-    micro_task.b_ahead = elements_ahead<typename Ops::B>(task, col);
+    ahead = elements_ahead<typename Ops::B>(task, col);
   };
   const auto multiply_tile = [&](std::int64_t row, std::int64_t col) {
     const std::int64_t rows = task.rows - row < tile_rows ? task.rows - row : tile_rows;
+    // A packed panel is near once the first strip has met it.
+    micro_task.b_ahead = task.b.in_place || row == 0 ? ahead : 0;
     if (task.sum != nullptr) {
       micro_task.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
       micro_task.sum_stride = task.sum_stride;

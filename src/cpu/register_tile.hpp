@@ -312,6 +312,14 @@ void micro(const MicroTask<Ops>& task) {
       }
     }
   };
+  // What so many groups of a packed panel far ahead are, if it has to be fetched.
+  [[maybe_unused]] const auto fetch_panel = [&](int groups_ahead) __attribute__((always_inline)) {
+    if (b_ahead == 0) return;
+#pragma GCC unroll 16
+    for (int v = 0; v < groups_ahead * NV; ++v) {
+      __builtin_prefetch(b + b_ahead + v * kLanes * kGroup, 0, 2);
+    }
+  };
   for (std::int64_t group = 0;;) {
     if constexpr (kUnrolled > 1) {
 #pragma GCC unroll 1
@@ -323,6 +331,7 @@ void micro(const MicroTask<Ops>& task) {
           far.left -= 2;
           if (far.left <= 0) far = next_run(*task.ahead, task.a);
         }
+        if constexpr (kPacked) fetch_panel(kUnrolled);
 #pragma GCC unroll 8
         for (int u = 0; u < kUnrolled; ++u, b += b_step) {
           add_group();
@@ -340,6 +349,7 @@ void micro(const MicroTask<Ops>& task) {
 #pragma GCC unroll 1
     for (; group < until; ++group, b += b_step) {
       if constexpr (Rows > kFewRows) fetch_lines<2, 1>(far, *task.ahead, task.a);
+      if constexpr (kPacked) fetch_panel(1);
       if constexpr (kInterleaves) {
 #pragma GCC unroll 4
         for (int row = 0; row < kGroup; ++row) {

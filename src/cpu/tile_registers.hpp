@@ -300,6 +300,9 @@ class TileRegisters {
     }
   }
 
+  // Panels of B are fetched so many bytes ahead, from now on.
+  void fetch_panels(std::int64_t bytes_ahead) { panels_ahead_ = bytes_ahead; }
+
   // Rows of C to fetch while the next block is multiplied.
   void fetch_beside(const RowsToFetch& rows) { to_fetch_ = rows; }
 
@@ -326,6 +329,7 @@ class TileRegisters {
     constexpr std::int64_t kStepB = Block::Multiply::kParts * kChunkBytesB;
     const SumPlace to = to_;
     to_fetch_.fetch_some();
+    fetch_chunk<Block>(b);
     Block::load(a, b);
     multiply_chunk<Block, true, false>(a, b, {}, to, from);
     if (chunks > 1) go_on_as<Block>(a.next(chunks == 2), b + kStepB, chunks - 1);
@@ -341,13 +345,25 @@ class TileRegisters {
     for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
       const Strip next = a.next(chunk + 1 == chunks);
       to_fetch_.fetch_some();
+      fetch_chunk<Block>(b);
       if constexpr (Block::Multiply::kAddsByVectors) to_add_.add_some(rows_at_once);
       multiply_chunk<Block, false, true>(a, b, next, {}, {});
       a = next;
       b += kStepB;
     }
     to_fetch_.fetch_some();
+    fetch_chunk<Block>(b);
     multiply_chunk<Block, false, false>(a, b, {}, {}, {});
+  }
+
+  // The chunk of a panel so far ahead.
+  template <class Block>
+  [[gnu::always_inline]] void fetch_chunk(const unsigned char* b) const {
+    if (panels_ahead_ == 0) return;
+    constexpr std::int64_t kBytes = Block::Multiply::kParts * kChunkBytesB;
+    const unsigned char* line = b + panels_ahead_;
+#pragma GCC unroll 8
+    for (std::int64_t at = 0; at < kBytes; at += kRowBytes) __builtin_prefetch(line + at, 0, 2);
   }
 
   // A chunk of k, whose first parts are in registers. Of the block's `First` one the sums are
@@ -429,6 +445,7 @@ class TileRegisters {
   }
 
   RowsToFetch to_fetch_;
+  std::int64_t panels_ahead_ = 0;
   RowsToAdd to_add_;  // of the sums in registers, or right behind their exchange of those before
   int depth_bytes_ = kRowBytes;
   int rows_ = 0;

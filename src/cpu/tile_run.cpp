@@ -406,6 +406,7 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         const Finish block_finish = sub_block(finish, row, col);
         task.finish = finishes_now ? &block_finish : nullptr;
         if (looks_ahead) look_ahead(item, tile, k + from, rows, cols, reads_b);
+        task.panels_ahead = reads_b ? blocking_.panels_ahead : 0;
         multiply(task);
       }
       reads_b = false;
