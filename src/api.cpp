@@ -1,5 +1,7 @@
 // The public calls: check, plan, and hand over to the backend that the plan was made for. Next hop:
 // cpu/run.cpp or cuda/run.cu.
+#include <algorithm>
+
 #include "backend.hpp"
 #include "core/validate.hpp"
 #include "cpu/run.hpp"
@@ -45,6 +47,9 @@ void grouped_gemm(double alpha, std::span<const Operands> groups, double beta,
   ProblemKey key = ProblemKey::of(problem);
   key.device = options.device;
   key.threads = planned_threads(options);
+  const auto packed = std::ranges::find_if(
+      groups, [](const Operands& product) { return product.packed_b != nullptr; });
+  if (packed != groups.end()) key.packed_b = packed->packed_b;
   run_on_backend(*plan_of("grouped_gemm", key).plan, groups, options);
 }
 
@@ -52,11 +57,17 @@ void gemm(double alpha, const Operands& operands, double beta, const Epilogue& e
           const RunOptions& options) {
   if (repeat_small_call(alpha, operands, beta, epilogue, options)) return;
   const CheckedGroup checked = check_single(operands, alpha, beta, epilogue);
-  const ProblemKey key{options.device, planned_threads(options),
-                       checked.types,  {&checked.shape, 1},
-                       checked.a,      checked.b,
-                       checked.c,      alpha,
-                       beta,           epilogue};
+  const ProblemKey key{options.device,
+                       planned_threads(options),
+                       checked.types,
+                       {&checked.shape, 1},
+                       checked.a,
+                       checked.b,
+                       checked.c,
+                       alpha,
+                       beta,
+                       epilogue,
+                       operands.packed_b};
   const FoundPlan found = plan_of("gemm", key);
   // What came twice comes again.
   if (found.origin == PlanOrigin::recent) {

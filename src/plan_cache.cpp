@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "core/environment.hpp"
 #include "tessera/error.hpp"
+#include "tessera/packed.hpp"
 
 namespace tessera {
 namespace {
@@ -42,7 +44,9 @@ std::shared_ptr<const Plan> with_scalars(const Plan& plan, const ProblemKey& key
 // Of several GPUs only the hash knows which one a plan is for; they differ rarely, and it has 64
 // bits.
 bool is_for(const Plan& plan, const ProblemKey& key) {
-  return (plan.machine.kind == MachineKind::gpu) == (key.device != kHost) &&
+  const bool fits = key.packed_b == nullptr || (plan.kernel == key.packed_b->kernel() &&
+                                                plan.tile.block_k == key.packed_b->block_k());
+  return (plan.machine.kind == MachineKind::gpu) == (key.device != kHost) && fits &&
          (key.threads == 0 || plan.machine.workers == key.threads) && key.same_path(plan.problem);
 }
 
@@ -78,6 +82,10 @@ Problem ProblemKey::problem() const {
   return {types, {groups.begin(), groups.end()}, a, b, c, alpha, beta, epilogue};
 }
 
+PlanOptions ProblemKey::options() const {
+  return packed_b != nullptr ? options_for(*packed_b) : PlanOptions{};
+}
+
 std::uint64_t ProblemKey::hash() const {
   // Odd numbers with random bits. Products are independent of one another, so they overlap in time.
   constexpr std::uint64_t kMix[] = {0x9E3779B97F4A7C15u, 0xC2B2AE3D27D4EB4Fu, 0x165667B19E3779F9u,
@@ -95,6 +103,10 @@ std::uint64_t ProblemKey::hash() const {
   for (const GemmShape& shape : groups) {
     state = (state ^ state >> 29) * kMix[0] + whole(shape.m) * kMix[2] + whole(shape.n) * kMix[3] +
             whole(shape.k) * kMix[4];
+  }
+  if (packed_b != nullptr) {
+    state = (state ^ std::hash<std::string>()(packed_b->kernel())) * kMix[0] +
+            whole(packed_b->block_k()) * kMix[2];
   }
   state ^= state >> 32;
   return state * kMix[0] ^ state >> 29;
@@ -166,7 +178,8 @@ FoundPlan find_or_make_plan(const ProblemKey& key, PlanKeeping keeping) {
   if (!plan) {
     const Machine& machine = machine_of_calls(key.device);
     plan = std::make_shared<const Plan>(
-        make_plan(key.problem(), key.threads > 0 ? with_workers(machine, key.threads) : machine));
+        make_plan(key.problem(), key.threads > 0 ? with_workers(machine, key.threads) : machine,
+                  key.options()));
     if (keeping == PlanKeeping::all_threads) shared_cache().insert(hash, plan);
   } else if (!key.same_scalars(plan->problem)) {
     plan = with_scalars(*plan, key);

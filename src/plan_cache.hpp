@@ -28,10 +28,13 @@ struct ProblemKey {
   double alpha = 1;
   double beta = 0;
   Epilogue epilogue;
+  // Where b says packed: what a plan has to have of it.
+  const PackedMatrix* packed_b = nullptr;
 
   // On the host.
   static ProblemKey of(const Problem& problem);
   Problem problem() const;
+  PlanOptions options() const;
 
   // Problems that differ in nothing but alpha and beta, neither becoming or ceasing to be 0, have
   // the same hash and the same plan but for these two numbers.

@@ -155,8 +155,8 @@ auto view_of(Data* data, std::int64_t rows, std::int64_t cols, Major major, std:
 
 void check_majors(const PointerArray& array) {
   for (const Major major : {array.a_major, array.b_major, array.c_major}) {
-    if (major == Major::general) {
-      fail_argument("major", "be row or column", "general",
+    if (major != Major::row && major != Major::column) {
+      fail_argument("major", "be row or column", std::string(name_of(major)),
                     "pass a leading dimension for one of the two");
     }
   }

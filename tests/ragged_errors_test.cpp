@@ -235,6 +235,9 @@ TEST(RaggedErrors, PointerArraysThatAreNotThere) {
   array.a_major = Major::general;
   e.refuses_sizes({"major", "row or column"}, array);
   array.a_major = Major::row;
+  array.b_major = Major::packed;
+  e.refuses_sizes({"major", "row or column", "packed"}, array);
+  array.b_major = Major::row;
   array.bound = {0, 1, 1};
   e.refuses_sizes({"group 0", "bound, 0×1×1", "given 1×1×1"}, array);
   one[1] = -3;

@@ -1,14 +1,14 @@
 // A matrix packed ahead of the products that use it: weights, multiplied by many inputs. CPU only.
 //
-//   PackedMatrix weights = pack_b(plan, b);       // once
+//   PackedMatrix weights = pack_b(b, 16);         // once, for products of some 16 rows
 //   Operands o{a, b, c};
 //   o.packed_b = &weights;                        // b's memory is not read any more
-//   run(plan, {&o, 1});                           // as often as wanted, by any number of threads
+//   gemm(1, o, 0);                                // as often as wanted, by any number of threads
 //
-// The layout is the blocked view that the plan's kernel reads: for each block of block_k rows,
-// panels of nr columns (core/block_spec.hpp). It depends on the plan's kernel and block_k alone, so
-// one packed matrix serves plans for any m; fix the two with PlanOptions::kernel and
-// PlanOptions::tile.
+// The layout is the blocked view that a plan's kernel reads: for each block of block_k rows,
+// panels of nr columns (core/block_spec.hpp). It depends on the kernel and block_k alone, so one
+// packed matrix serves products of any m, though another might be faster for much more or fewer
+// rows: gemm() plans with the two, and options_for() is for plans of one's own.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,9 @@
 
 #include "tessera/export.hpp"
 #include "tessera/matrix_view.hpp"
+#include "tessera/plan.hpp"
 
 namespace tessera {
-
-struct Plan;
 
 class PackedMatrix {
  public:
@@ -53,5 +52,14 @@ class PackedMatrix {
 // unsupported for a plan that is not for this CPU, invalid_argument for a B of another type or
 // without memory, out_of_memory.
 TESSERA_API PackedMatrix pack_b(const Plan& plan, ConstMatrixView b);
+
+// The same for the plan of products of so many rows, A of B's type, on this CPU. Products of one
+// grouped call need one kernel and block_k: for those, and for u8·i8, pack for a plan.
+TESSERA_API PackedMatrix pack_b(ConstMatrixView b, std::int64_t rows);
+
+// For plans that a packed B is to fit: its kernel and block_k. The problem's b.major is
+// Major::packed then, as describe() says of operands with a packed B. Where the kernel computes a
+// row by what others hold (f32 in parts), they do not go with batch_invariant.
+TESSERA_API PlanOptions options_for(const PackedMatrix& packed);
 
 }  // namespace tessera

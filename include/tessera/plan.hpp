@@ -73,8 +73,9 @@ struct PlanOptions {
   std::optional<ScheduleKind> schedule;
   std::optional<int> workers;
   std::optional<int> splits;
-  std::optional<TileConfig>
-      tile;  // block_m, block_n and block_k are honoured; 0 elsewhere is "choose"
+  // block_m, block_n and block_k are honoured. On a CPU a block_m or block_n of 0 is as large as
+  // the product, but where B is packed (Major::packed) and block_k is all that is set, chosen.
+  std::optional<TileConfig> tile;
   std::optional<TileOrderChoice> order;
   bool two_tile = true;
   std::optional<std::string> kernel;  // a catalogue name, e.g. to force an instruction set

@@ -46,6 +46,7 @@ enum class Major : std::uint8_t {
   row,      // col_stride is 1
   column,   // row_stride is 1
   general,  // neither
+  packed,   // B alone, on a CPU: as pack_b leaves it (packed.hpp)
 };
 
 struct OperandLayout {
@@ -56,6 +57,9 @@ struct OperandLayout {
 
   friend bool operator==(const OperandLayout&, const OperandLayout&) = default;
 };
+
+// Of a packed B.
+inline constexpr OperandLayout kPackedLayout{Major::packed, 128};
 
 TESSERA_API std::string_view name_of(Major major);
 TESSERA_API Major major_from_name(std::string_view name);

@@ -252,6 +252,7 @@ Plan plan_from_json(std::string_view text) {
   Plan plan;
   plan.problem = problem_from_json(fields.object("problem"));
   plan.machine = machine_of(fields.at("machine"), "plan.machine");
+  check_layouts(plan.problem, plan.machine.kind);
   plan.kernel = fields.text("kernel");
   plan.tile = tile_from_json(fields.object("tile"));
   plan.schedule = schedule_from_json(fields.object("schedule"));

@@ -24,9 +24,9 @@ constexpr std::array kActivations = {Named<Activation>{Activation::none, "none"}
                                      Named<Activation>{Activation::gelu_tanh, "gelu_tanh"},
                                      Named<Activation>{Activation::gelu_erf, "gelu_erf"},
                                      Named<Activation>{Activation::silu, "silu"}};
-constexpr std::array kMajors = {Named<Major>{Major::row, "row"},
-                                Named<Major>{Major::column, "column"},
-                                Named<Major>{Major::general, "general"}};
+constexpr std::array kMajors = {
+    Named<Major>{Major::row, "row"}, Named<Major>{Major::column, "column"},
+    Named<Major>{Major::general, "general"}, Named<Major>{Major::packed, "packed"}};
 constexpr std::array kScheduleKinds = {
     Named<ScheduleKind>{ScheduleKind::data_parallel, "data_parallel"},
     Named<ScheduleKind>{ScheduleKind::split_k, "split_k"},

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "core/alike.hpp"
+#include "core/catalogue.hpp"
 #include "core/invalid_argument.hpp"
 #include "core/overlap.hpp"
 #include "core/view_rules.hpp"
 #include "tessera/error.hpp"
+#include "tessera/packed.hpp"
 
 namespace tessera {
 namespace {
@@ -42,8 +44,9 @@ OperandLayout layout_of(const ConstMatrixView& view) {
   return layout;
 }
 
-// What holds for both.
+// What holds for both. One that is packed has no other layout, and a plan for it packs the others.
 OperandLayout common(const OperandLayout& p, const OperandLayout& q) {
+  if (p.major == Major::packed || q.major == Major::packed) return kPackedLayout;
   return {p.major == q.major ? p.major : Major::general, std::min(p.alignment, q.alignment)};
 }
 
@@ -90,10 +93,12 @@ CheckedGroup check_group(const Operands& o, double alpha, const Epilogue& epilog
   const bool product_needed = alpha != 0 && shape.m > 0 && shape.n > 0;
   check_view(named("A"), o.a, product_needed);
   check_view(named("B"), o.b, product_needed && o.packed_b == nullptr);
+  check_packed_fits(o);
   check_view(named("C"), o.c, true);
   const GemmTypes types{o.a.type, o.b.type, o.c.type};
   check_bias(named("bias"), o.bias, epilogue, shape, types);
-  return {shape, types, layout_of(o.a), layout_of(o.b), layout_of(o.c)};
+  return {shape, types, layout_of(o.a), o.packed_b != nullptr ? kPackedLayout : layout_of(o.b),
+          layout_of(o.c)};
 }
 
 // What of a product's memory must not be shared: C's with any other's.
@@ -102,7 +107,8 @@ void append_views(std::vector<NamedView>& views, const Operands& o, std::size_t 
   views.push_back({o.c, "C", group, true});
   if (alpha != 0) {
     views.push_back({o.a, "A", group, false});
-    views.push_back({o.b, "B", group, false});
+    // The memory of a B that was packed is not read, and may be another's now.
+    if (o.packed_b == nullptr) views.push_back({o.b, "B", group, false});
   }
   if (epilogue.bias != BiasAxis::none) {
     const ConstMatrixView bias{o.bias.data,   1,          o.bias.size, o.bias.size * o.bias.stride,
@@ -121,7 +127,9 @@ bool are_surely_apart(std::span<const Operands> groups, double alpha, const Epil
   if (alpha == 0) return true;
   // Matrix by matrix, because each kind mostly lies in order.
   return std::ranges::none_of(groups, [&](const Operands& o) { return outputs.meets(o.a); }) &&
-         std::ranges::none_of(groups, [&](const Operands& o) { return outputs.meets(o.b); });
+         std::ranges::none_of(groups, [&](const Operands& o) {
+           return o.packed_b == nullptr && outputs.meets(o.b);
+         });
 }
 
 bool is_addressed(const ConstMatrixView& view) {
@@ -156,8 +164,38 @@ bool are_apart(const ConstMatrixView& p, const ConstMatrixView& q) {
 
 }  // namespace
 
+void check_packed_fits(const Operands& operands) {
+  const PackedMatrix* const packed = operands.packed_b;
+  if (packed == nullptr) return;
+  constexpr const char* kRemedy = "pack this B, for a plan with these types";
+  if (packed->rows() != operands.b.rows || packed->cols() != operands.b.cols) {
+    fail_argument("packed_b", "be " + shape_text(operands.b.rows, operands.b.cols) + ", as B",
+                  shape_text(packed->rows(), packed->cols()), kRemedy);
+  }
+  const KernelEntry* const kernel = find_kernel(packed->kernel());
+  const bool fits =
+      packed->type() == operands.b.type && (kernel == nullptr || kernel->a == operands.a.type);
+  if (!fits) {
+    fail_argument("packed_b",
+                  "be " + std::string(name_of(operands.b.type)) + " for an A of " +
+                      std::string(name_of(operands.a.type)),
+                  std::string(name_of(packed->type())) + " for " + packed->kernel(), kRemedy);
+  }
+}
+
+void check_layouts(const Problem& problem, MachineKind kind) {
+  if (problem.b.major != Major::packed || kind == MachineKind::cpu) return;
+  throw Error(ErrorCode::unsupported, "B", "lie in memory where a GPU multiplies it",
+              "a packed matrix", "plan for its rows or columns");
+}
+
 void check_problem(const Problem& problem) {
   check_scalars(problem.types, problem.alpha, problem.beta, problem.epilogue);
+  if (problem.a.major == Major::packed || problem.c.major == Major::packed) {
+    fail_argument("layout", "be packed for B alone",
+                  std::string("a packed ") + (problem.a.major == Major::packed ? "A" : "C"),
+                  "say how it lies in memory");
+  }
   for (std::size_t g = 0; g < problem.groups.size(); ++g) {
     const GemmShape& shape = problem.groups[g];
     if (!is_size(shape.m) || !is_size(shape.n) || !is_size(shape.k)) {
@@ -220,7 +258,7 @@ CheckedGroup check_single(const Operands& operands, double alpha, double beta,
   const CheckedGroup checked = check_group(operands, alpha, epilogue, 0, 1);
   check_scalars(checked.types, alpha, beta, epilogue);
   const bool apart = epilogue.bias == BiasAxis::none && are_apart(operands.c, operands.a) &&
-                     are_apart(operands.c, operands.b);
+                     (operands.packed_b != nullptr || are_apart(operands.c, operands.b));
   if (!apart) {
     std::vector<NamedView> views;
     append_views(views, operands, 0, alpha, epilogue);

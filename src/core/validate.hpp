@@ -24,6 +24,11 @@ inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 
 // Sizes, types and epilogue of a Problem. (describe, in the public API, checks operands too.)
 void check_problem(const Problem& problem);
+// That such a machine can have B as it is.
+void check_layouts(const Problem& problem, MachineKind kind);
+
+// That a packed B, where there is one, is the product's B by its sizes, and packed for its types.
+void check_packed_fits(const Operands& operands);
 
 // What one product's operands pose: its part of a Problem, without the memory that one takes.
 struct CheckedGroup {

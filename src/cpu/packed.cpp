@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/invalid_argument.hpp"
+#include "core/validate.hpp"
 #include "cpu/cache_line.hpp"
 #include "cpu/packed_layout.hpp"
 #include "cpu/run.hpp"
@@ -67,9 +68,7 @@ void check_packed(const Plan& plan, const KernelCode& code, const Operands& oper
     throw Error(ErrorCode::invalid_argument, "packed_b", requirement, given,
                 "pack B for this plan, or plan with PackedMatrix's kernel and block_k");
   };
-  require(packed->rows() == operands.b.rows && packed->cols() == operands.b.cols,
-          "be " + shape_text(operands.b.rows, operands.b.cols) + ", as B",
-          shape_text(packed->rows(), packed->cols()));
+  check_packed_fits(operands);
   require(packed->kernel() == plan.kernel, "be packed for " + plan.kernel, packed->kernel());
   require(packed->block_k() == plan.tile.block_k,
           "be packed with a block_k of " + std::to_string(plan.tile.block_k),

@@ -424,6 +424,13 @@ bool CpuVariants::walks_narrow_wide_tiles() const {
 }
 
 std::int64_t CpuVariants::widest_block() const {
+  if (has_tile_registers(kernel) && is_passed_once()) return kWidestBlock;
+  if (const int depth = given_block_k(); depth > 0 && has_tile_registers(kernel)) {
+    // As wide as stays near with that depth, four panels at least.
+    const std::int64_t fitting =
+        near_b_bytes(request.machine.scratchpad_bytes) / (std::int64_t{depth} * kernel.packed_size);
+    return std::clamp<std::int64_t>(fitting, 4 * kernel.tile.nr, kWidestBlock);
+  }
   if (reads_rows_of_a_once()) return kColumnsTogether;
   if (has_tile_registers(kernel)) {
     return most_columns_beside_tile_registers(kernel, product.shape, request.machine,

@@ -72,7 +72,42 @@ int CpuVariants::most_workers() const {
   return request.most_workers();
 }
 
+// Of a B that is packed ahead. For tile registers all of k, as long as the rows of A leave room in
+// the second-level cache: B passes by once, and so does C then. Granite Rapids, one thread,
+// 2026-11-30, microseconds with 256 bytes of k, 512, 1024 and all, i8: 64×4096×4096 1639, 1556,
+// 1378, 1260, 128×4096×4096 3229, 2777, 2315, 2170, 64×1024×1024 56, 41, all 36, 16×4096×4096 744,
+// 817, 838, 791, 32×3072×768 104, 117, all 133, 16×2048×2048 169, 169, 191, 184; bf16 64×4096×4096
+// 4312, 4069, 3698, 3743, 16×4096×4096 1889, 2262, 2278, 1872, 32×3072×768 215, 244, 264, 258. Up
+// to 32 rows with 256 bytes on two threads take longer than with all: over oneDNN's time, bf16
+// 32×2048×8192 1.13 and 0.87, 16×2048×2048 1.10 and 0.98, i8 8×896×4864 1.40 and 1.18. In parts,
+// and by vectors, panels are as deep as other vectors' are: f32 in parts 64×4096×4096 with 128,
+// 512, 1024 and 2048 of k 13.8, 11.9, 11.4, 12.3 ms.
+int CpuVariants::block_k_beside_packed(std::int64_t splits) const {
+  std::int64_t bytes = panel_bytes_per_row(kernel);
+  if (has_tile_registers(kernel) && kernel.products == 1) {
+    constexpr std::int64_t kLeastBytes = 256;
+    const std::int64_t room = request.machine.scratchpad_bytes / 8 * 3;
+    bytes = std::max(kLeastBytes, room / std::max(product.shape.m, kRowsOfOneStrip));
+  }
+  return choose_block_k(product.shape.k, kernel, splits, bytes);
+}
+
+// The depth of a B that is packed already; 0 of another.
+int CpuVariants::given_block_k() const {
+  const std::optional<TileConfig>& tile = request.options.tile;
+  return product.b_is_packed && tile ? tile->block_k : 0;
+}
+
+// Whether panels of a B that is packed ahead pass by once. More rows have blocks of B in the
+// second-level cache, as others have.
+bool CpuVariants::is_passed_once() const {
+  return product.b_is_packed &&
+         (product.shape.m <= kRowsBesidePacked || !has_tile_registers(kernel));
+}
+
 int CpuVariants::packed_block_k(std::int64_t splits) const {
+  if (const int given = given_block_k(); given > 0) return given;
+  if (is_passed_once()) return block_k_beside_packed(splits);
   if (!reads_rows_of_a_once() && !goes_over_k_once() && !adds_up_few_columns_at_once()) {
     return choose_packed_block_k(kernel, product, request.machine, most_workers(), splits);
   }
@@ -516,9 +551,25 @@ bool CpuVariants::deals_rows_of_pieces(const TileConfig& packed, int workers) co
          packs_by_pieces_here(uncut, workers, 1);
 }
 
+// With B packed ahead A alone may be read in place, and the blocks of B are as wide as tiles are.
+std::vector<TileConfig> CpuVariants::beside_packed(const TileConfig& packed, int workers) const {
+  std::vector<TileConfig> tiles;
+  TileConfig tile = packed;
+  const bool is_narrow = product.shape.n <= packed.nr;
+  if (reads_a_beside_panels(packed, workers) ||
+      (kernel.reads_in_place && is_narrow && !strides_beside_panels(packed))) {
+    tile.a_in_place = true;
+    tiles.push_back(tile);
+    tile.a_in_place = false;
+  }
+  tiles.push_back(tile);
+  return tiles;
+}
+
 std::vector<TileConfig> CpuVariants::of(const TileConfig& packed, int workers, int splits) const {
   const GemmShape& shape = product.shape;
   std::vector<TileConfig> tiles;
+  if (product.b_is_packed) return beside_packed(packed, workers);
   if (deals_few_rows(packed, workers) || deals_rows_of_pieces(packed, workers)) return tiles;
   if (makes_tall_tiles(packed)) {
     tiles.push_back(tall(packed, splits));

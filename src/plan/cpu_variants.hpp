@@ -32,6 +32,9 @@ struct CpuVariants {
   std::int64_t widest_block() const;
   // Of k, for each worker that divides it.
   std::int64_t least_depth_of_split() const;
+  // Rows of C up to which tile registers have panels of a B that is packed ahead pass by once: one
+  // group of strips (cpu/isa_amx.cpp), beside which each panel's pieces stay in the nearest cache.
+  static constexpr std::int64_t kRowsBesidePacked = 128;
   // Whether at least half of B is for products with so many rows or fewer.
   bool is_for_few_rows(std::int64_t most) const;
 
@@ -52,6 +55,10 @@ struct CpuVariants {
   static constexpr std::int64_t kDepthNearOffLines = 128;
 
   int most_workers() const;
+  int block_k_beside_packed(std::int64_t splits) const;
+  int given_block_k() const;
+  bool is_passed_once() const;
+  std::vector<TileConfig> beside_packed(const TileConfig& packed, int workers) const;
   std::int64_t rows_of(const TileConfig& tile) const;
   std::int64_t cols_of(const TileConfig& tile) const;
   double panel_bytes(std::int64_t count) const;

@@ -22,12 +22,13 @@ inline bool a_lies_along_k(const Problem& problem, const GemmShape& shape) {
 }
 
 inline bool b_lies_along_k(const Problem& problem, const GemmShape& shape) {
-  return problem.b.major == Major::column || shape.n == 1;
+  return problem.b.major == Major::column || (shape.n == 1 && problem.b.major != Major::packed);
 }
 
 // The backend decides the same for each product from its strides (cpu/product.hpp).
 inline bool is_turned(const Problem& problem, const GemmShape& shape, const TileConfig& tile,
                       const Machine& machine) {
+  if (problem.b.major == Major::packed) return false;
   const StoredProduct by_rows{shape.m,
                               shape.n,
                               shape.k,
@@ -57,6 +58,7 @@ struct FacedProduct {
   bool a_lies_across_k = false;  // or its columns
   bool b_lies_along_k = false;   // and columns of B
   bool c_rows_are_dense = true;  // or C is written across, as a narrow one is turned round
+  bool b_is_packed = false;      // ahead of the call
 };
 
 inline FacedProduct face(const Problem& problem, const GemmShape& shape, const TileConfig& tile,
@@ -83,7 +85,8 @@ inline FacedProduct face(const Problem& problem, const GemmShape& shape, const T
           .a_lies_along_k = a_along_k,
           .a_lies_across_k = problem.a.major == Major::column,
           .b_lies_along_k = b_along_k,
-          .c_rows_are_dense = !c_is_across};
+          .c_rows_are_dense = !c_is_across,
+          .b_is_packed = problem.b.major == Major::packed};
 }
 
 }  // namespace tessera

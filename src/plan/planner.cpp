@@ -73,6 +73,7 @@ void check_options(const Problem& problem, const Machine& machine, const PlanOpt
     schedule.group_m = options.order->group_m;
   }
   check_schedule(schedule);
+  check_layouts(problem, machine.kind);
   if (options.tile) check_tile_option(problem, machine, *options.tile);
   if (options.batch_invariant && options.schedule &&
       *options.schedule != ScheduleKind::data_parallel &&

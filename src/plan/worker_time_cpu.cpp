@@ -379,9 +379,10 @@ double widening(const Block& block, const Machine& machine, const KernelEntry& k
                 double footprint, bool copies) {
   const double of_a =
       copies ? kWidenedCopies * block.rows : kWidenedRows * widened(block.rows, kernel.tile.mr);
-  const double of_b = !block.b_in_place ? widened(block.cols, kernel.tile.nr)
-                      : copies          ? kWidenedCopies * block.cols
-                                        : 0;
+  const double of_b = block.faced.b_is_packed ? 0
+                      : !block.b_in_place     ? widened(block.cols, kernel.tile.nr)
+                      : copies                ? kWidenedCopies * block.cols
+                                              : 0;
   const double elements = of_a + of_b;
   return elements * block.depth * kernel.packed_size *
          std::lerp(kPackingWidenedFromL2, 1, share_beyond_l2(machine, footprint)) *
@@ -422,13 +423,22 @@ double packing(const Block& block, const Machine& machine, double footprint, boo
                          : copies_a && block.faced.a_lies_along_k ? kCopyingRows
                                                                   : 1;
   const double a_bytes = a_share * block.rows * block.depth * block.a_size;
-  const double b_bytes = block.b_in_place ? 0 : block.cols * block.depth * block.b_size;
+  const bool packs_b = !block.b_in_place && !block.faced.b_is_packed;
+  const double b_bytes = packs_b ? block.cols * block.depth * block.b_size : 0;
   const double b_from_l2 = by_pieces           ? packing_by_pieces(block)
                            : block.b_size == 1 ? kPackingBytesFromL2
                                                : kPackingFromL2;
   return (a_bytes * std::lerp(kPackingFromL2, 1, beyond) +
           b_bytes * std::lerp(b_from_l2, 1, beyond)) *
          machine.cost.pack_seconds_per_byte;
+}
+
+// A byte of a B that was packed ahead, against one packed from memory. As kStreamedInPlace: it
+// comes as one stream that is fetched ahead.
+double reading_packed(const Block& block, const Machine& machine, const KernelEntry& kernel,
+                      double footprint) {
+  return kStreamedInPlace * share_beyond_l2(machine, footprint) * block.cols * block.depth *
+         kernel.packed_size * machine.cost.pack_seconds_per_byte;
 }
 
 }  // namespace
@@ -461,6 +471,9 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool by_pieces = is_packed_by_pieces(block, grid, problem, machine, kernel, busy);
   time.packing = widens ? widening(block, machine, *kernel, footprint, copies)
                         : packing(block, machine, footprint, copies_a, by_pieces);
+  if (block.faced.b_is_packed && kernel != nullptr) {
+    time.packing += reading_packed(block, machine, *kernel, footprint);
+  }
   if (passes) {
     time.packing += reading_in_passing(block, machine, footprint);
   } else if (block.b_in_place && !copies) {
