@@ -32,9 +32,10 @@ class Peer {
   virtual int set_threads(int threads) = 0;
   // Prepares C ← alpha·A·B + beta·C for all groups (one at least), one after the other, by each
   // routine that the library has for it; whatever may be prepared once
-  // for many calls is done here. The operands must outlive the calls.
+  // for many calls is done here, with `packs_b` also of B, where the library has a form for that.
+  // The operands must outlive the calls.
   virtual std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha,
-                                        double beta) = 0;
+                                        double beta, bool packs_b) = 0;
 };
 
 // "openblas", or with its library "openblas=/path/lib.so". Throws Error(unsupported) where the

@@ -120,6 +120,10 @@ int run_on_gpu(const BenchRequest& options) {
     bench_options.variants.push_back(variant.options);
   }
   bench_options.layouts = layouts_from(options.trans);
+  if (bench_options.layouts.b == Major::packed) {
+    throw Error(ErrorCode::unsupported, "--trans", "be NN, NT, TN or TT on a GPU",
+                "'" + options.trans + "'", "B is packed ahead for a CPU alone");
+  }
   bench_options.cold = options.cold;
   bench_options.json = options.json;
   if (!options.peers.empty()) {

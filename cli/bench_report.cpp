@@ -175,7 +175,9 @@ Json bench_json(const CpuBenchOptions& options, const std::vector<CaseResult>& r
   json["machine"] = {{"name", options.machine.name},
                      {"cores", options.machine.workers},
                      {"architecture", options.machine.architecture}};
-  const auto letter = [](Major stored) { return stored == Major::row ? 'N' : 'T'; };
+  const auto letter = [](Major stored) {
+    return stored == Major::packed ? 'P' : stored == Major::row ? 'N' : 'T';
+  };
   json["trans"] = std::string{letter(options.layouts.a), letter(options.layouts.b)};
   json["protocol"] = {{"caches", options.cold ? "cold" : "warm"},
                       {"seconds_per_contender", options.seconds},

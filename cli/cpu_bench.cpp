@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "cli/interrupt.hpp"
 #include "cli/matrix.hpp"
+#include "cli/packed_operands.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/random.hpp"
 #include "cli/verify.hpp"
@@ -23,7 +25,7 @@ class CaseOperands {
     matrices_.reserve(3 * measured.groups.size());
     for (const GemmShape& shape : measured.groups) {
       Matrix& a = matrices_.emplace_back(shape.m, shape.k, types.a, layouts.a);
-      Matrix& b = matrices_.emplace_back(shape.k, shape.n, types.b, layouts.b);
+      Matrix& b = matrices_.emplace_back(shape.k, shape.n, types.b, layouts.given_b());
       Matrix& c = matrices_.emplace_back(shape.m, shape.n, types.c);
       fill_random(a, seed++);
       fill_random(b, seed++);
@@ -68,6 +70,12 @@ class CaseOperands {
  private:
   std::vector<Matrix> matrices_;  // A, B, C of each product in turn
   std::vector<Operands> operands_;
+};
+
+// The operands as one contender has them, with a packed B of its own where it is to be packed.
+struct PosedOperands {
+  std::vector<Operands> operands;
+  std::vector<PackedMatrix> packed;
 };
 
 struct Entry {
@@ -124,18 +132,22 @@ class CaseRunner {
  private:
   void add_variants(const CaseOperands& operands, std::vector<Entry>& entries,
                     CaseResult& result) const {
-    const Problem problem = describe(operands.operands(), 1, 0, {});
+    Problem problem = describe(operands.operands(), 1, 0, {});
+    if (packs_b_) problem.b = kPackedLayout;
     const Machine machine = with_workers(options_.machine, threads_);
     const RunOptions run_options{.threads = threads_};
     for (const Variant& variant : options_.variants) {
       const Plan plan = make_plan(problem, machine, variant.options);
       const std::string detail =
           fmt::format("{}, {}, {}", plan.kernel, to_text(plan.tile), schedule_text(plan));
-      const auto planned = [plan, &operands, run_options] {
-        tessera::run(plan, operands.operands(), run_options);
+      const auto posed = std::make_shared<PosedOperands>();
+      posed->operands = operands.operands();
+      if (packs_b_) posed->packed = pack_each(plan, posed->operands);
+      const auto planned = [plan, posed, run_options] {
+        tessera::run(plan, posed->operands, run_options);
       };
-      const auto one_call = [&operands, run_options] {
-        grouped_gemm(1, operands.operands(), 0, {}, run_options);
+      const auto one_call = [posed, run_options] {
+        grouped_gemm(1, posed->operands, 0, {}, run_options);
       };
       if (variant.one_call) {
         entries.push_back({{variant.name, one_call}, "planned in each call"});
@@ -160,7 +172,7 @@ class CaseRunner {
             fmt::format("{}: runs {} threads instead of {}", name, in_force, threads_));
         continue;
       }
-      for (const bench::PeerCall& call : peer->prepare(operands.operands(), 1, 0)) {
+      for (const bench::PeerCall& call : peer->prepare(operands.operands(), 1, 0, packs_b_)) {
         if (call.call) {
           entries.push_back({{name, call.call}, call.routine, true});
         } else {
@@ -201,6 +213,7 @@ class CaseRunner {
   }
 
   const CpuBenchOptions& options_;
+  const bool packs_b_ = options_.layouts.b == Major::packed;
   const GemmTypes types_;
   const int threads_;
   const double bandwidth_;

@@ -8,6 +8,7 @@
 #include "bench/clock.hpp"
 #include "cli/cuda_device.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/packed_operands.hpp"
 #include "cli/progress.hpp"
 #include "core/catalogue.hpp"
 #include "tessera/tessera.hpp"
@@ -25,7 +26,9 @@ int repeats_of(const ExecutionOptions& options) {
 
 Timing execute_on_cpu(const ExecutionOptions& options, const Plan& plan, Workload& workload) {
   Timing timing;
-  const std::vector<Operands> operands = workload.operands();
+  std::vector<Operands> operands = workload.operands();
+  std::vector<PackedMatrix> packed;
+  if (workload.b_is_packed) packed = pack_each(plan, operands);
   RunOptions run_options;
   run_options.threads = options.threads;
   const int repeats = repeats_of(options);

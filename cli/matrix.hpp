@@ -44,10 +44,12 @@ class Matrix {
   std::shared_ptr<std::byte> memory_;
 };
 
-// How A and B of a product are stored.
+// How A and B of a product are stored. A B that is to be packed is given by rows.
 struct StoredLayouts {
   Major a = Major::row;
   Major b = Major::row;
+
+  Major given_b() const { return b == Major::packed ? Major::row : b; }
 };
 
 }  // namespace tessera::cli

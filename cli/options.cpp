@@ -85,19 +85,24 @@ GemmTypes types_from(const ProblemOptions& options) {
 }
 
 void add_layout_option(CLI::App& app, std::string& trans) {
-  app.add_option("--trans", trans,
-                 "How A and B are stored: N as used, T transposed; for example NT")
-      ->type_name("NN|NT|TN|TT")
+  app.add_option(
+         "--trans", trans,
+         "How A and B are stored: N as used, T transposed; P for a B that is packed ahead, on "
+         "a CPU; for example NT")
+      ->type_name("NN|NT|NP|TN|TT|TP")
       ->capture_default_str();
 }
 
 StoredLayouts layouts_from(const std::string& trans) {
   const auto known = [](char c) { return c == 'N' || c == 'T' || c == 'n' || c == 't'; };
-  if (trans.size() != 2 || !known(trans[0]) || !known(trans[1])) {
-    throw Error(ErrorCode::invalid_argument, "--trans", "be NN, NT, TN or TT",
+  const auto is_p = [](char c) { return c == 'P' || c == 'p'; };
+  if (trans.size() != 2 || !known(trans[0]) || !(known(trans[1]) || is_p(trans[1]))) {
+    throw Error(ErrorCode::invalid_argument, "--trans", "be NN, NT, NP, TN, TT or TP",
                 fmt::format("'{}'", trans), "give one letter for A and one for B");
   }
-  const auto layout = [](char c) { return c == 'T' || c == 't' ? Major::column : Major::row; };
+  const auto layout = [&](char c) {
+    return is_p(c) ? Major::packed : c == 'T' || c == 't' ? Major::column : Major::row;
+  };
   return {layout(trans[0]), layout(trans[1])};
 }
 
@@ -124,9 +129,11 @@ Problem problem_from(const ProblemOptions& options) {
   problem.a = packed_layout(layouts.a, problem.types.a, problem.groups, [&](const GemmShape& s) {
     return layouts.a == Major::row ? s.k : s.m;
   });
-  problem.b = packed_layout(layouts.b, problem.types.b, problem.groups, [&](const GemmShape& s) {
-    return layouts.b == Major::row ? s.n : s.k;
-  });
+  problem.b =
+      layouts.b == Major::packed
+          ? kPackedLayout
+          : packed_layout(layouts.b, problem.types.b, problem.groups,
+                          [&](const GemmShape& s) { return layouts.b == Major::row ? s.n : s.k; });
   problem.c = packed_layout(Major::row, problem.types.c, problem.groups,
                             [](const GemmShape& s) { return s.n; });
   problem.alpha = options.alpha;

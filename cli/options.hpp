@@ -46,8 +46,8 @@ struct ProblemOptions {
 void add_problem_options(CLI::App& app, ProblemOptions& options);
 
 GemmTypes types_from(const ProblemOptions& options);
-// --trans: how A and B are stored, 'N' by rows as they are used, 'T' transposed. layouts_from
-// throws Error(invalid_argument) for anything but NN, NT, TN and TT.
+// --trans: how A and B are stored, 'N' by rows as they are used, 'T' transposed, 'P' for a B that
+// is given by rows and packed. layouts_from throws Error(invalid_argument) for anything else.
 void add_layout_option(CLI::App& app, std::string& trans);
 StoredLayouts layouts_from(const std::string& trans);
 Epilogue epilogue_from(const ProblemOptions& options);

@@ -9,6 +9,7 @@
 #include "cli/cuda_device.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/matrix.hpp"
+#include "cli/packed_operands.hpp"
 #include "cli/progress.hpp"
 #include "cli/random.hpp"
 #include "cli/workload.hpp"
@@ -58,6 +59,9 @@ TracedRun run_traced(const Plan& plan, int threads, int repeats, std::uint64_t s
   std::vector<Buffers> buffers = random_buffers(plan.problem, seed);
   std::vector<Operands> operands;
   for (Buffers& one : buffers) operands.push_back({one.a.view(), one.b.view(), one.c.view(), {}});
+
+  std::vector<PackedMatrix> packed;
+  if (plan.problem.b.major == Major::packed) packed = pack_each(plan, operands);
 
   // Each is run without and with a trace, after a first run that warms up.
   Progress progress("running", 2.0 * repeats + 1, "runs");

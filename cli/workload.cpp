@@ -93,7 +93,9 @@ std::vector<Operands> Workload::operands() {
 }
 
 Problem Workload::problem() {
-  return describe(operands(), alpha, beta, epilogue);
+  Problem problem = describe(operands(), alpha, beta, epilogue);
+  if (b_is_packed) problem.b = kPackedLayout;
+  return problem;
 }
 
 void Workload::write_results() const {
@@ -113,6 +115,7 @@ Workload random_workload(const Problem& problem, std::uint64_t seed) {
   workload.alpha = problem.alpha;
   workload.beta = problem.beta;
   workload.epilogue = problem.epilogue;
+  workload.b_is_packed = problem.b.major == Major::packed;
   for (const GemmShape& shape : problem.groups) {
     workload.products.push_back(random_product(shape, problem, seed));
     seed += kSeedsPerProduct;
@@ -148,6 +151,7 @@ Workload make_workload(const WorkloadOptions& options) {
   } else {
     workload = random_workload(problem_from(problem), seed);
   }
+  workload.b_is_packed = layouts_from(problem.trans).b == Major::packed;
   if (!options.out.empty()) workload.results.push_back({options.out, 0, is_batch});
   if (!options.bias.empty()) add_bias(workload, options);
   return workload;

@@ -38,6 +38,7 @@ struct Workload {
   double alpha = 1;
   double beta = 0;
   Epilogue epilogue;
+  bool b_is_packed = false;  // problem() says so; whoever runs it packs B
 
   std::vector<Operands> operands();
   Problem problem();

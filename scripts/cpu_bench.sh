@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# All of the CPU's figures in one command, some twelve minutes on a quiet machine of two cores:
-# squares, skinny, long and odd products in five types, layers whose weights lie along k, and experts,
-# each with one thread and with all, against the peers that are installed. The reports are what
+# All of the CPU's figures in one command, some fourteen minutes on a quiet machine of two cores:
+# squares, skinny, long and odd products in five types, layers whose weights lie along k, the same with
+# weights that are packed ahead, and experts, each with one thread and with all, against the peers that are installed. The reports are what
 # docs/performance.md and docs/performance_cpu.md are made from.
 set -euo pipefail
 
@@ -12,7 +12,7 @@ if [ $# -ne 2 ]; then
   OPENBLAS, ONEDNN, BLIS  a library to compare with (default: the system's)
   CORETYPE  whose kernels it takes on a processor with AVX-512 (default SkylakeX)
   EACH      seconds of timed work for each contender and product (default 0.03)
-  ONLY      f64, f32, bf16, f16, i8, weights or grouped" >&2
+  ONLY      f64, f32, bf16, f16, i8, weights, packed or grouped" >&2
   exit 2
 fi
 name=$1
@@ -54,4 +54,7 @@ record i8 "$lists/most.csv" "$onednn" i8
 record f32 weights "$onednn,$openblas,$blis" weights_f32 NT
 record bf16 weights "$onednn" weights_bf16 NT
 record i8 weights "$onednn" weights_i8 NT
+record f32 weights "$onednn,$openblas,$blis" packed_f32 NP
+record bf16 weights "$onednn" packed_bf16 NP
+record i8 weights "$onednn" packed_i8 NP
 record f32 "$lists/experts.csv" "$onednn,$openblas,$blis" grouped_f32

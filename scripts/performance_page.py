@@ -366,8 +366,9 @@ def cpu_summary():
     """One row for each report."""
     rows = []
     for name, report in cpu_reports().items():
-        machine, what = re.fullmatch(r"cpu_(.*?)_((?:grouped_|weights_)?[a-z0-9]+)_\d+threads?", name).groups()
+        machine, what = re.fullmatch(r"cpu_(.*?)_((?:grouped_|weights_|packed_)?[a-z0-9]+)_\d+threads?", name).groups()
         what = what.replace("grouped_", "experts, ").replace("weights_", "weights along k, ")
+        what = what.replace("packed_", "weights packed ahead, ")
         rows.append([machine.replace("_", " ").title(), what,
                      report["results"][0]["threads"], *means(report["results"]), f"{short(report['commit'])}, {report['date'][:10]}",
                      f"[products](performance_cpu.md#{name})"])

@@ -34,8 +34,8 @@ class Blis final : public Peer {
     return get != nullptr ? static_cast<int>(get()) : threads;
   }
 
-  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha,
-                                double beta) override {
+  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha, double beta,
+                                bool /*packs_b*/) override {
     return prepare_cblas(library_, naming_, groups, alpha, beta);
   }
 

@@ -20,6 +20,9 @@ constexpr int kInOrder = 1;
 constexpr int kSource = 1;
 constexpr int kDestination = 17;
 constexpr int kWeights = 33;
+constexpr int kAnyTag = 1;
+constexpr int kWeightsDescriptor = 131;  // dnnl_query_weights_md
+const void* const kAllocate = reinterpret_cast<const void*>(~std::uintptr_t{0});
 
 struct Version {
   int major, minor, patch;
@@ -81,14 +84,14 @@ class OneDnn final : public Peer {
     return library_.require<int()>("omp_get_max_threads")();
   }
 
-  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha,
-                                double beta) override {
+  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha, double beta,
+                                bool packs_b) override {
     std::vector<PeerCall> calls;
     const GemmTypes types{groups[0].a.type, groups[0].b.type, groups[0].c.type};
     if (types == GemmTypes{ElementType::f32, ElementType::f32, ElementType::f32}) {
       calls.push_back(prepare_sgemm(groups, alpha, beta));
     }
-    calls.push_back(prepare_matmul(groups, alpha, beta));
+    calls.push_back(prepare_matmul(groups, alpha, beta, packs_b));
     return calls;
   }
 
@@ -121,14 +124,15 @@ class OneDnn final : public Peer {
     return {"dnnl_sgemm", call, ""};
   }
 
-  PeerCall prepare_matmul(const std::vector<Operands>& groups, double alpha, double beta) {
-    const std::string routine = "dnnl_matmul";
+  PeerCall prepare_matmul(const std::vector<Operands>& groups, double alpha, double beta,
+                          bool packs_b) {
+    const std::string routine = packs_b ? "dnnl_matmul, weights reordered" : "dnnl_matmul";
     if (alpha != 1 || beta != 0) return {routine, {}, "only alpha 1 and beta 0 are compared"};
     std::vector<Product> products;
     for (const Operands& group : groups) {
       if (group.c.rows == 0 || group.c.cols == 0) continue;
       Product product;
-      if (data_type(group.a.type) == 0 || !make_product(group, product)) {
+      if (data_type(group.a.type) == 0 || !make_product(group, packs_b, product)) {
         return {routine, {}, "oneDNN has no matmul of these types on this processor"};
       }
       products.push_back(product);
@@ -196,20 +200,63 @@ class OneDnn final : public Peer {
     return memory;
   }
 
+  // In the form that a matmul chooses.
+  const void* describe_any(const ConstMatrixView& view, DescriptorStorage& storage) {
+    const std::array<std::int64_t, 12> dims = {view.rows, view.cols};
+    if (version_->major >= 3) {
+      void* descriptor = nullptr;
+      using Create = Status(void**, int, const std::int64_t*, int, int);
+      check(library_.require<Create>("dnnl_memory_desc_create_with_tag")(
+                &descriptor, 2, dims.data(), data_type(view.type), kAnyTag),
+            "dnnl_memory_desc_create_with_tag");
+      return descriptor;
+    }
+    using Init = Status(void*, int, const std::int64_t*, int, int);
+    check(library_.require<Init>("dnnl_memory_desc_init_by_tag")(
+              storage.bytes.data(), 2, dims.data(), data_type(view.type), kAnyTag),
+          "dnnl_memory_desc_init_by_tag");
+    return storage.bytes.data();
+  }
+
+  // B in the form of the matmul's weights.
+  void* reordered(const void* given, const void* data, const void* matmul) {
+    const void* const wanted = library_.require<const void*(const void*, int, int)>(
+        "dnnl_primitive_desc_query_md")(matmul, kWeightsDescriptor, 0);
+    void* const from = wrap_memory(given, data);
+    void* const to = wrap_memory(wanted, kAllocate);
+    void* description = nullptr;
+    using Create = Status(void**, const void*, const void*, const void*, const void*, const void*);
+    check(library_.require<Create>("dnnl_reorder_primitive_desc_create")(
+              &description, given, engine_, wanted, engine_, nullptr),
+          "dnnl_reorder_primitive_desc_create");
+    void* reorder = nullptr;
+    check(library_.require<Status(void**, const void*)>("dnnl_primitive_create")(&reorder,
+                                                                                 description),
+          "dnnl_primitive_create");
+    const std::array<Argument, 2> arguments = {Argument{kSource, from}, Argument{kDestination, to}};
+    check(library_.require<Status(const void*, void*, int, const Argument*)>(
+              "dnnl_primitive_execute")(reorder, stream_, 2, arguments.data()),
+          "dnnl_primitive_execute");
+    check(library_.require<Status(void*)>("dnnl_stream_wait")(stream_), "dnnl_stream_wait");
+    return to;
+  }
+
   // False where oneDNN has no implementation. Its objects stay until the process ends: they are
   // few, and version 3 shares them among primitives.
-  bool make_product(const Operands& o, Product& product) {
-    const auto storage = std::make_unique<std::array<DescriptorStorage, 3>>();
+  bool make_product(const Operands& o, bool packs_b, Product& product) {
+    const auto storage = std::make_unique<std::array<DescriptorStorage, 4>>();
     const void* const a = describe_matrix(o.a, (*storage)[0]);
     const void* const b = describe_matrix(o.b, (*storage)[1]);
     const void* const c = describe_matrix(o.c, (*storage)[2]);
+    const void* const weights = packs_b ? describe_any(o.b, (*storage)[3]) : b;
     void* description = nullptr;
-    if (describe_matmul(&description, a, b, c) != kSuccess) return false;
+    if (describe_matmul(&description, a, weights, c) != kSuccess) return false;
     check(library_.require<Status(void**, const void*)>("dnnl_primitive_create")(&product.primitive,
                                                                                  description),
           "dnnl_primitive_create");
     product.arguments = {Argument{kSource, wrap_memory(a, o.a.data)},
-                         Argument{kWeights, wrap_memory(b, o.b.data)},
+                         Argument{kWeights, packs_b ? reordered(b, o.b.data, description)
+                                                    : wrap_memory(b, o.b.data)},
                          Argument{kDestination, wrap_memory(c, o.c.data)}};
     return true;
   }

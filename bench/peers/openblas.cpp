@@ -43,8 +43,8 @@ class OpenBlas final : public Peer {
     return library_.require<int()>(naming_("openblas_get_num_threads"))();
   }
 
-  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha,
-                                double beta) override {
+  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha, double beta,
+                                bool /*packs_b*/) override {
     return prepare_cblas(library_, naming_, groups, alpha, beta);
   }
 

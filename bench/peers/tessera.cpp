@@ -39,9 +39,10 @@ class OtherBuild final : public Peer {
     return threads;
   }
 
-  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha,
-                                double beta) override {
+  std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha, double beta,
+                                bool packs_b) override {
     const std::string routine = "tessera_plan_run";
+    if (packs_b) return {{routine, {}, "the C interface has no packed B"}};
     std::vector<tessera_operands> products;
     for (const Operands& group : groups) {
       products.push_back({c_view<tessera_const_matrix>(group.a),
