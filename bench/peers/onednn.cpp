@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cstdint>
 
 #include "bench/peers/blas_arguments.hpp"
 #include "bench/shared_library.hpp"
@@ -22,7 +24,7 @@ constexpr int kDestination = 17;
 constexpr int kWeights = 33;
 constexpr int kAnyTag = 1;
 constexpr int kWeightsDescriptor = 131;  // dnnl_query_weights_md
-const void* const kAllocate = reinterpret_cast<const void*>(~std::uintptr_t{0});
+const void* const kAllocate = std::bit_cast<const void*>(~std::uintptr_t{0});
 
 struct Version {
   int major, minor, patch;
