@@ -31,10 +31,10 @@ TEST(PackedAhead, OnePackingServesAnyNumberOfRows) {
         Product product(gemm_types_for(type), {m, weights.n, weights.k}, -0.5, Fill::integers, 7,
                         {.column_major = is_across, .padding = 3}, {},
                         {.column_major = m % 3 == 0, .padding = 1});
-        // The same elements each time: the seed's first numbers are A's.
-        Product first(gemm_types_for(type), {1, weights.n, weights.k}, 0, Fill::integers, 9);
+        // The same B each time, of memory that ends with the round.
+        Product one_row(gemm_types_for(type), {1, weights.n, weights.k}, 0, Fill::integers, 9);
         Operands operands = product.operands();
-        const ConstMatrixView b = first.operands().b;
+        const ConstMatrixView b = one_row.operands().b;
         if (!packed) packed = pack_b(b, weights.m);
         operands.packed_b = &*packed;
         operands.b.data = nullptr;
