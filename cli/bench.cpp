@@ -120,10 +120,6 @@ int run_on_gpu(const BenchRequest& options) {
     bench_options.variants.push_back(variant.options);
   }
   bench_options.layouts = layouts_from(options.trans);
-  if (bench_options.layouts.b == Major::packed) {
-    throw Error(ErrorCode::unsupported, "--trans", "be NN, NT, TN or TT on a GPU",
-                "'" + options.trans + "'", "B is packed ahead for a CPU alone");
-  }
   bench_options.cold = options.cold;
   bench_options.json = options.json;
   if (!options.peers.empty()) {
@@ -230,10 +226,14 @@ int run_moe(const BenchRequest& options) {
   return 0;
 }
 
-// Layers of experts are measured in rows.
+// Layers of experts are measured in rows, and a GPU's products with a B that lies in memory.
 void check_layouts(const BenchRequest& options) {
   const StoredLayouts layouts = layouts_from(options.trans);
   const bool in_rows = layouts.a == Major::row && layouts.b == Major::row;
+  if (options.suite.empty() && layouts.b == Major::packed && options.machine.device == "cuda") {
+    throw Error(ErrorCode::unsupported, "--trans", "be NN, NT, TN or TT on a GPU",
+                "'" + options.trans + "'", "B is packed ahead for a CPU alone");
+  }
   if (in_rows || options.suite.empty()) return;
   throw Error(ErrorCode::invalid_argument, "--trans", "be NN with --suite",
               "'" + options.trans + "'", "leave it out, or bench a list of products");

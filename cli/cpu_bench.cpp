@@ -140,6 +140,12 @@ class CaseRunner {
       const Plan plan = make_plan(problem, machine, variant.options);
       const std::string detail =
           fmt::format("{}, {}, {}", plan.kernel, to_text(plan.tile), schedule_text(plan));
+      const auto same = std::find_if(entries.begin(), entries.end(),
+                                     [&](const Entry& entry) { return entry.detail == detail; });
+      if (!variant.one_call && options_.each_plan_once && same != entries.end()) {
+        result.same_plans.push_back({variant.name, same->contender.name});
+        continue;
+      }
       const auto posed = std::make_shared<PosedOperands>();
       posed->operands = operands.operands();
       if (packs_b_) posed->packed = pack_each(plan, posed->operands);
@@ -151,15 +157,9 @@ class CaseRunner {
       };
       if (variant.one_call) {
         entries.push_back({{variant.name, one_call}, "planned in each call"});
-        continue;
+      } else {
+        entries.push_back({{variant.name, planned}, detail, false, plan.cost.seconds});
       }
-      const auto same = std::find_if(entries.begin(), entries.end(),
-                                     [&](const Entry& entry) { return entry.detail == detail; });
-      if (options_.each_plan_once && same != entries.end()) {
-        result.same_plans.push_back({variant.name, same->contender.name});
-        continue;
-      }
-      entries.push_back({{variant.name, planned}, detail, false, plan.cost.seconds});
     }
   }
 

@@ -202,6 +202,14 @@ class OneDnn final : public Peer {
     return memory;
   }
 
+  void* create_primitive(const void* description) {
+    void* primitive = nullptr;
+    check(library_.require<Status(void**, const void*)>("dnnl_primitive_create")(&primitive,
+                                                                                 description),
+          "dnnl_primitive_create");
+    return primitive;
+  }
+
   // In the form that a matmul chooses.
   const void* describe_any(const ConstMatrixView& view, DescriptorStorage& storage) {
     const std::array<std::int64_t, 12> dims = {view.rows, view.cols};
@@ -231,10 +239,7 @@ class OneDnn final : public Peer {
     check(library_.require<Create>("dnnl_reorder_primitive_desc_create")(
               &description, given, engine_, wanted, engine_, nullptr),
           "dnnl_reorder_primitive_desc_create");
-    void* reorder = nullptr;
-    check(library_.require<Status(void**, const void*)>("dnnl_primitive_create")(&reorder,
-                                                                                 description),
-          "dnnl_primitive_create");
+    void* const reorder = create_primitive(description);
     const std::array<Argument, 2> arguments = {Argument{kSource, from}, Argument{kDestination, to}};
     check(library_.require<Status(const void*, void*, int, const Argument*)>(
               "dnnl_primitive_execute")(reorder, stream_, 2, arguments.data()),
@@ -253,9 +258,7 @@ class OneDnn final : public Peer {
     const void* const weights = packs_b ? describe_any(o.b, (*storage)[3]) : b;
     void* description = nullptr;
     if (describe_matmul(&description, a, weights, c) != kSuccess) return false;
-    check(library_.require<Status(void**, const void*)>("dnnl_primitive_create")(&product.primitive,
-                                                                                 description),
-          "dnnl_primitive_create");
+    product.primitive = create_primitive(description);
     product.arguments = {Argument{kSource, wrap_memory(a, o.a.data)},
                          Argument{kWeights, packs_b ? reordered(b, o.b.data, description)
                                                     : wrap_memory(b, o.b.data)},
