@@ -98,16 +98,16 @@ int CpuVariants::given_block_k() const {
   return product.b_is_packed && tile ? tile->block_k : 0;
 }
 
-// Whether panels of a B that is packed ahead pass by once. More rows have blocks of B in the
-// second-level cache, as others have.
+// Whether tile registers have panels of a B that is packed ahead pass by once. More rows have
+// blocks of B in the second-level cache, as others have.
 bool CpuVariants::is_passed_once() const {
-  return product.b_is_packed &&
-         (product.shape.m <= kRowsBesidePacked || !has_tile_registers(kernel));
+  return product.b_is_packed && has_tile_registers(kernel) && product.shape.m <= kRowsBesidePacked;
 }
 
 int CpuVariants::packed_block_k(std::int64_t splits) const {
   if (const int given = given_block_k(); given > 0) return given;
-  if (is_passed_once()) return block_k_beside_packed(splits);
+  const bool by_vectors = !has_tile_registers(kernel);
+  if (is_passed_once() || (product.b_is_packed && by_vectors)) return block_k_beside_packed(splits);
   if (!reads_rows_of_a_once() && !goes_over_k_once() && !adds_up_few_columns_at_once()) {
     return choose_packed_block_k(kernel, product, request.machine, most_workers(), splits);
   }

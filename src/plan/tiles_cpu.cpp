@@ -431,8 +431,8 @@ std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRe
   if (kernel.products > 1) return why_parts_do_not_pay(kernel, request);
   const GemmShape sides = largest_sides(request);
   const FacedProduct faced = face(request.problem, sides, kernel.tile, request.machine);
-  if (faced.b_is_packed && bytes_of(sides.k, sides.n, kernel.b) >= kLeastBytesPackedAhead)
-    return {};
+  const double b_bytes = bytes_of(sides.k, sides.n, kernel.b);
+  if (faced.b_is_packed && b_bytes >= kLeastBytesPackedAhead) return {};
   const LeastOfTileRegisters& least = least_of(kernel, faced.a_lies_along_k);
   const std::int64_t smaller = std::min(sides.m, sides.n);
   const bool has_many_rows = has_many_rows_in_place(kernel, faced);
