@@ -13,12 +13,35 @@ namespace {
 
 using test::check_product;
 using test::Fill;
-using test::Placement;
 using test::Product;
 
 constexpr std::int64_t kMostPeers = 64;
 const std::vector<ElementType> kTypes = {ElementType::f32, ElementType::f64, ElementType::f16,
                                          ElementType::bf16, ElementType::i8};
+
+std::vector<Product> products_of(const std::vector<GemmShape>& shapes) {
+  std::vector<Product> products;
+  std::uint64_t seed = 3;
+  for (const GemmShape& shape : shapes) {
+    products.emplace_back(gemm_types_for(ElementType::f32), shape, 0, Fill::normal, seed++);
+  }
+  return products;
+}
+
+std::vector<Operands> operands_of(std::vector<Product>& products) {
+  std::vector<Operands> operands;
+  for (Product& product : products) operands.push_back(product.operands());
+  return operands;
+}
+
+std::vector<PackedMatrix> pack_each(std::vector<Operands>& operands, std::int64_t rows) {
+  std::vector<PackedMatrix> packed;
+  packed.reserve(operands.size());
+  for (Operands& product : operands) {
+    product.packed_b = &packed.emplace_back(pack_b(product.b, rows));
+  }
+  return packed;
+}
 
 // Weights for some rows serve all.
 TEST(PackedAhead, OnePackingServesAnyNumberOfRows) {
@@ -94,31 +117,18 @@ TEST(PackedAhead, EachPackingHasItsPlan) {
 }
 
 TEST(PackedAhead, GroupsHaveOneEach) {
-  std::vector<Product> products;
-  for (const std::int64_t m : {3, 40, 0, 1}) {
-    products.emplace_back(gemm_types_for(ElementType::f32), GemmShape{m, 200, 300}, 0, Fill::normal,
-                          static_cast<std::uint64_t>(m));
-  }
-  std::vector<PackedMatrix> packed;
-  std::vector<Operands> operands;
-  for (Product& product : products) {
-    operands.push_back(product.operands());
-    packed.push_back(pack_b(operands.back().b, 8));
-  }
-  for (std::size_t i = 0; i < operands.size(); ++i) operands[i].packed_b = &packed[i];
+  std::vector<Product> products =
+      products_of({{3, 200, 300}, {40, 200, 300}, {0, 200, 300}, {1, 200, 300}});
+  std::vector<Operands> operands = operands_of(products);
+  const std::vector<PackedMatrix> packed = pack_each(operands, 8);
   grouped_gemm(1, operands, 0);
   for (Product& product : products) EXPECT_EQ(check_product(product, 1, 0, {}, kMostPeers), "");
 }
 
 // A product without elements of B has nothing to pack, and others may have gone unpacked.
 TEST(PackedAhead, GroupsMayHaveUnpackedProducts) {
-  std::vector<Product> products;
-  for (const std::int64_t k : {0, 300, 200}) {
-    products.emplace_back(gemm_types_for(ElementType::f32), GemmShape{4, 50, k}, 0, Fill::normal,
-                          static_cast<std::uint64_t>(k));
-  }
-  std::vector<Operands> operands;
-  for (Product& product : products) operands.push_back(product.operands());
+  std::vector<Product> products = products_of({{4, 50, 0}, {4, 50, 300}, {4, 50, 200}});
+  std::vector<Operands> operands = operands_of(products);
   const PackedMatrix packed = pack_b(operands[1].b, 8);
   operands[1].packed_b = &packed;
   grouped_gemm(1, operands, 0);
@@ -126,19 +136,10 @@ TEST(PackedAhead, GroupsMayHaveUnpackedProducts) {
 }
 
 TEST(PackedAhead, GroupsWithUnequalPackingsAreRefused) {
-  std::vector<Product> products;
-  for (const std::int64_t k : {2000, 1700}) {
-    products.emplace_back(gemm_types_for(ElementType::f32), GemmShape{4, 50, k}, 0, Fill::normal,
-                          static_cast<std::uint64_t>(k));
-  }
-  std::vector<Operands> operands;
-  std::vector<PackedMatrix> packed;
-  for (Product& product : products) {
-    operands.push_back(product.operands());
-    packed.push_back(pack_b(operands.back().b, 8));
-  }
+  std::vector<Product> products = products_of({{4, 50, 2000}, {4, 50, 1700}});
+  std::vector<Operands> operands = operands_of(products);
+  const std::vector<PackedMatrix> packed = pack_each(operands, 8);
   ASSERT_NE(packed[0].block_k(), packed[1].block_k());
-  for (std::size_t i = 0; i < 2; ++i) operands[i].packed_b = &packed[i];
   EXPECT_THROW(grouped_gemm(1, operands, 0), Error);
 }
 
