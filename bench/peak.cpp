@@ -121,6 +121,7 @@ struct alignas(64) TileLayout {
 
 constexpr int kTilesPerLoop = 4;
 constexpr double kFlopsOfBf16Tiles = 16384;
+constexpr double kFlopsOfI8Tiles = 32768;
 
 TESSERA_TILE_LOOP(tiles_bf16_amx, "tdpbf16ps")
 TESSERA_TILE_LOOP(tiles_i8_amx, "tdpbusd")
@@ -159,7 +160,7 @@ std::vector<PeakLoop> loops_for(ElementType type) {
       break;
     case ElementType::i8:
     case ElementType::u8:
-      loops = {{"tdpbusd", amx, tiles_i8_amx, kTilesPerLoop * 32768},
+      loops = {{"tdpbusd", amx, tiles_i8_amx, kTilesPerLoop * kFlopsOfI8Tiles},
                {"vpdpbusd zmm", __builtin_cpu_supports("avx512vnni") != 0, dot_i8_avx512,
                 kPerLoop * 128},
                {"vpmaddwd ymm", avx2, multiply_i8_avx2, kPerLoop * 32}};
@@ -211,8 +212,13 @@ PeakMeasurement measure_peak(ElementType type, int threads) {
     return measure_loop(
         {instruction, true, tiles_bf16_amx, kTilesPerLoop * kFlopsOfBf16Tiles / products}, threads);
   };
+  const auto by_residues = [&](const char* instruction, double products) {
+    return measure_loop(
+        {instruction, true, tiles_i8_amx, kTilesPerLoop * kFlopsOfI8Tiles / products}, threads);
+  };
   if (has_amx() && type == ElementType::f16) other = by_tiles("tdpbf16ps, four for one", 4);
   if (has_amx() && type == ElementType::f32) other = by_tiles("tdpbf16ps, six for one", 6);
+  if (has_amx() && type == ElementType::f64) other = by_residues("tdpbusd, fifteen for one", 15);
   return other.flops_per_second > best.flops_per_second ? other : best;
 }
 

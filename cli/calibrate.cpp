@@ -69,18 +69,18 @@ std::vector<CalibrationSample> measure_samples(const Machine& machine, double se
   return samples;
 }
 
-// Whether f32 in parts of bf16 (Machine::splits_f32) pays here; the constants are fitted to
-// vectors.
-bool measure_splitting(const Machine& machine, double seconds) {
+// Whether f32 in parts of bf16, or f64 by residues (Machine::splits_f32, splits_f64), pays here;
+// the constants are fitted to vectors.
+bool measure_splitting(const Machine& machine, ElementType type, double seconds) {
   constexpr GemmShape kShape{768, 768, 768};
-  const Problem problem = dense_problem(kShape, gemm_types_for(ElementType::f32));
-  const auto time_by = [&](const char* kernel) {
+  const Problem problem = dense_problem(kShape, gemm_types_for(type));
+  const auto time_by = [&](const std::string& family) {
     PlanOptions options;
-    options.kernel = kernel;
+    options.kernel = family + "_" + std::string(name_of(type));
     return measure_plan(make_plan(problem, machine, options), seconds);
   };
   constexpr double kLeastGain = 1.1;
-  return kLeastGain * time_by("cpu_amx_f32") < time_by("cpu_avx512_f32");
+  return kLeastGain * time_by("cpu_amx") < time_by("cpu_avx512");
 }
 
 std::string constants_text(const Machine& machine) {
@@ -99,8 +99,11 @@ std::string constants_text(const Machine& machine) {
     line("bf16 as it is, beside f32", machine.peak(ElementType::bf16) / f32, "times as fast");
   }
   if (machine.architecture == "amx") {
-    text +=
-        fmt::format("  {:<28}{:>10}\n", "f32 in parts of bf16", machine.splits_f32 ? "yes" : "no");
+    const auto answer = [&](const char* name, bool splits) {
+      text += fmt::format("  {:<28}{:>10}\n", name, splits ? "yes" : "no");
+    };
+    answer("f32 in parts of bf16", machine.splits_f32);
+    answer("f64 by residues", machine.splits_f64);
   }
   line("memory, all workers", machine.memory_bytes_per_second * 1e-9, "GB/s");
   line("memory, one worker", machine.worker_memory_bytes_per_second * 1e-9, "GB/s");
@@ -113,12 +116,17 @@ int run_calibrate(const CalibrateRequest& options) {
   Machine machine = machine_from(options.machine);
   if (machine.kind == MachineKind::cpu) measure_limits(machine);
   machine.splits_f32 = false;
+  machine.splits_f64 = false;
   const std::vector<CalibrationSample> samples = measure_samples(machine, options.seconds);
   const std::string source =
       fmt::format("tessera calibrate, {:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   Calibration fitted = calibrate(machine, samples, source);
   if (machine.architecture == "amx" && host_machine().architecture == "amx") {
-    fitted.machine.splits_f32 = measure_splitting(fitted.machine, options.seconds);
+    const auto pays = [&](ElementType type) {
+      return measure_splitting(fitted.machine, type, options.seconds);
+    };
+    fitted.machine.splits_f32 = pays(ElementType::f32);
+    fitted.machine.splits_f64 = pays(ElementType::f64);
   }
   AtomicFile file(options.save);
   file.write(to_json(fitted.machine) + "\n");

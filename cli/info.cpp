@@ -96,6 +96,7 @@ Json collect(const InfoRequest& options) {
                  {"l2_bytes", machine.scratchpad_bytes},
                  {"l3_bytes", machine.cache_bytes},
                  {"splits_f32", machine.splits_f32},
+                 {"splits_f64", machine.splits_f64},
                  {"cost_constants", machine.cost.source}};
   if (!options.no_measure) {
     info["measured"] = Json::array({measured(1)});
@@ -154,6 +155,7 @@ void print_text(const Json& info) {
                              cpu["l2_bytes"].get<std::int64_t>() >> 10,
                              cpu["l3_bytes"].get<double>() / (1 << 20)));
   if (cpu["splits_f32"].get<bool>()) line("f32", "by vectors, or in three parts of bf16");
+  if (cpu["splits_f64"].get<bool>()) line("f64", "by vectors, or by fifteen residues of 8 bits");
   line("cost constants", text_of(cpu["cost_constants"]));
   if (info.contains("measured")) {
     for (const Json& limits : info["measured"]) {

@@ -52,6 +52,10 @@ struct Machine {
   // as precise (docs/f32_in_parts.md). Some do it twice as fast, others, whose cores are shared,
   // half as fast: `tessera calibrate` finds out. false: only by a kernel's name.
   bool splits_f32 = false;
+  // Likewise f64 by fifteen residues of 8 bits, on up to two workers: exactly but for what elements
+  // lose that are small beside their whole row of A or column of B, and by vectors where those are
+  // too uneven (docs/f64_by_residues.md).
+  bool splits_f64 = false;
   std::vector<PeakRate> peaks;
   CostConstants cost;
 
@@ -71,7 +75,8 @@ TESSERA_API std::vector<std::string> machine_names();
 
 // The processor this code runs on: cores by affinity mask and cgroup, caches, instruction sets up
 // to TESSERA_ISA (Error(invalid_argument) where it lacks that one), default cost constants of its
-// kind. It splits f32 where its kind was measured to gain by that, or as TESSERA_SPLIT_F32 says.
+// kind. It splits f32 and f64 where its kind was measured to gain by that, or as
+// TESSERA_SPLIT_F32 and TESSERA_SPLIT_F64 say.
 TESSERA_API Machine host_machine();
 
 // The same CPU as `workers` of its cores see it, at least 1: for plans of calls on fewer threads.

@@ -32,6 +32,7 @@ class PackedMatrix {
   // The plan's kernel and block_k that it was packed for, and that a run must have.
   const std::string& kernel() const { return kernel_; }
   int block_k() const { return block_k_; }
+  // Of f64 by residues also a copy of B, for what residues do not hold.
   std::size_t bytes() const { return bytes_; }
   // Aligned to a cache line; laid out as said above.
   const void* data() const { return data_.get(); }
@@ -59,7 +60,7 @@ TESSERA_API PackedMatrix pack_b(ConstMatrixView b, std::int64_t rows);
 
 // For plans that a packed B is to fit: its kernel and block_k. The problem's b.major is
 // Major::packed then, as describe() says of operands with a packed B. Where the kernel computes a
-// row by what others hold (f32 in parts), they do not go with batch_invariant.
+// row by what others hold (f32 in parts, f64 by residues), they do not go with batch_invariant.
 TESSERA_API PlanOptions options_for(const PackedMatrix& packed);
 
 }  // namespace tessera

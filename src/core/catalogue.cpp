@@ -54,11 +54,20 @@ bool splits_f32(const KernelEntry& kernel) {
   return kernel.a == ElementType::f32 && kernel.products > 1;
 }
 
+bool splits_f64(const KernelEntry& kernel) {
+  return kernel.a == ElementType::f64 && kernel.products > 1;
+}
+
+bool looks_at_elements(const KernelEntry& kernel) {
+  return splits_f32(kernel) || splits_f64(kernel);
+}
+
 double best_rate(ElementType type, const Machine& machine) {
   double rate = machine.peak(type);
   for (const KernelEntry& kernel : catalogue()) {
     if (kernel.a != type || !architecture_runs(machine.architecture, kernel.architecture)) continue;
     if (splits_f32(kernel) && !machine.splits_f32) continue;
+    if (splits_f64(kernel) && !machine.splits_f64) continue;
     rate = std::max(rate, peak_of(kernel, machine));
   }
   return rate;

@@ -75,6 +75,13 @@ const KernelEntry* find_kernel(std::string_view name);
 // parts hold decides how all its products are computed, so a row's bits depend on other rows.
 bool splits_f32(const KernelEntry& kernel);
 
+// f64 by residues of 8 bits: what Machine::splits_f64 is about. How a row is computed depends on
+// others likewise.
+bool splits_f64(const KernelEntry& kernel);
+
+// Either.
+bool looks_at_elements(const KernelEntry& kernel);
+
 // The best rate at which a machine's kernels multiply a type: its own, or that of the type that it
 // is widened to.
 double best_rate(ElementType type, const Machine& machine);

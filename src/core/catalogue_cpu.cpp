@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/catalogue.hpp"
+#include "core/tile_registers_rule.hpp"
 
 namespace tessera {
 namespace {
@@ -18,6 +19,7 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
   const bool has_own = architecture == "amx" || architecture == "avx512_bf16";
   const int parts = architecture != "amx" ? 1 : a == f16 ? 2 : a == f32 ? 3 : 1;
   const bool splits = parts > 1;
+  const bool by_residues = architecture == "amx" && a == f64;
   const bool widens = (a == f16 || a == bf16) && !has_own;
   const bool has_groups = architecture == "avx512_bf16" || architecture == "avx512_vnni";
   TileConfig tile;
@@ -28,11 +30,14 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           .architecture = architecture,
           .a = a,
           .b = b,
-          .multiplies = splits   ? bf16
-                        : widens ? f32
-                                 : a,
+          .multiplies = splits        ? bf16
+                        : by_residues ? i8
+                        : widens      ? f32
+                                      : a,
           // Of three parts six: the others are below f32's precision.
-          .products = parts == 3 ? 6 : parts * parts,
+          .products = parts == 3    ? 6
+                      : by_residues ? kModuliOfF64
+                                    : parts * parts,
           .tile = tile,
           .wins_at = wins_at,
           .speed = speed,
@@ -40,10 +45,11 @@ constexpr KernelEntry row(std::string_view name, std::string_view architecture, 
           // 16×4096×4096 1.28, f16 17×4096×4096 1.17, 32×4096×4096 1.39, 24×1000×1000 1.00, 1500³
           // 0.99; Zen 3, bf16 17×4096×4096 1.16 to 1.52, 64×4096×4096 1.17 to 1.27,
           // 100×2000×2000 1.13, 24×1000×1000 0.95, 1500³ 0.98.
-          .packed_size = splits   ? parts * size_of(bf16)
-                         : widens ? size_of(f32)
-                                  : size_of(a),
-          .reads_in_place = is_float && !splits,
+          .packed_size = splits        ? parts * size_of(bf16)
+                         : by_residues ? kModuliOfF64
+                         : widens      ? size_of(f32)
+                                       : size_of(a),
+          .reads_in_place = is_float && !splits && !by_residues,
           .interleaves = has_groups,
           // Tile registers and portable code convert while they pack.
           .widens = has_vectors && !is_float,
@@ -57,6 +63,8 @@ constexpr KernelSpeed kAmxSpeed = {.main_loop_share = 0.6};
 // Four products for each pair of loads: of 0.9 TFLOP/s in f16 512³ makes 0.7, 2048³ 0.6; of f32
 // six, of 0.6 1024³ makes 0.36 with packing, 2048³ 0.32.
 constexpr KernelSpeed kAmxSpeedOfParts = {.main_loop_share = 0.7};
+// Of 0.39 TFLOP/s in f64 the products of 1024³ make 0.26, and all of it 0.16.
+constexpr KernelSpeed kAmxSpeedOfResidues = {.main_loop_share = 0.8};
 
 constexpr std::array kKernels = {
     row("cpu_amx_bf16", "amx", bf16, bf16, 32, 32,
@@ -65,6 +73,8 @@ constexpr std::array kKernels = {
         "f16 where tile registers exist, in two parts of bf16", kAmxSpeedOfParts),
     row("cpu_amx_f32", "amx", f32, f32, 32, 32,
         "f32 where tile registers exist, in three parts of bf16", kAmxSpeedOfParts),
+    row("cpu_amx_f64", "amx", f64, f64, 32, 32,
+        "f64 where tile registers exist, by residues of 8 bits", kAmxSpeedOfResidues),
     row("cpu_amx_u8", "amx", u8, i8, 32, 32, "u8·i8 where tile registers exist", kAmxSpeed),
     row("cpu_amx_i8", "amx", i8, i8, 32, 32, "i8·i8 where tile registers exist", kAmxSpeed),
     row("cpu_avx512bf16_bf16", "avx512_bf16", bf16, bf16, 12, 32,

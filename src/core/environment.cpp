@@ -21,6 +21,8 @@ constexpr Row kVariables[] = {
      "widest instruction set to use: scalar, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
     {"TESSERA_SPLIT_F32",
      "1: f32 may go by tile registers in three parts of bf16, 0: not (default: by processor)"},
+    {"TESSERA_SPLIT_F64",
+     "1: f64 may go by tile registers by residues of 8 bits, 0: not (default: by processor)"},
     {"TESSERA_PLAN_CACHE", "plans kept for repeated problems (default 1024; 0: plan every call)"},
     {"TESSERA_MACHINE", "of the command: what to plan for where --machine does not say"},
 };

@@ -82,6 +82,7 @@ Json json_of(const Machine& machine) {
           {"cache_bytes_per_second", machine.cache_bytes_per_second},
           {"worker_memory_bytes_per_second", machine.worker_memory_bytes_per_second},
           {"splits_f32", machine.splits_f32},
+          {"splits_f64", machine.splits_f64},
           {"peaks", std::move(peaks)},
           {"cost", costs_to_json(machine.cost)}};
 }
@@ -104,6 +105,7 @@ Machine machine_of(const Json& document, const std::string& path) {
   machine.cache_bytes_per_second = fields.quantity("cache_bytes_per_second");
   machine.worker_memory_bytes_per_second = fields.quantity("worker_memory_bytes_per_second");
   machine.splits_f32 = fields.has("splits_f32") && fields.boolean("splits_f32");
+  machine.splits_f64 = fields.has("splits_f64") && fields.boolean("splits_f64");
   constexpr std::size_t kMaxPeaks = 64;
   fields.each("peaks", kMaxPeaks, [&](const Json& element, const std::string& at) {
     const PeakRate peak = peak_from_json(element, at);

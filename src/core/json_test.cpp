@@ -77,6 +77,15 @@ TEST(Json, WhetherAMachineSplitsF32MayBeMissing) {
       std::string::npos);
 }
 
+TEST(Json, WhetherAMachineSplitsF64MayBeMissing) {
+  Machine machine = machine_by_name("sapphire-rapids");
+  machine.splits_f64 = true;
+  const std::string text = to_json(machine);
+  EXPECT_TRUE(machine_from_json(text).splits_f64);
+  const std::string field = "\"splits_f64\": true,";
+  EXPECT_FALSE(machine_from_json(replaced(text, field, "")).splits_f64);
+}
+
 TEST(Json, UnknownMachineListsTheKnownOnes) {
   try {
     machine_by_name("cray-1");

@@ -42,6 +42,16 @@ constexpr std::int64_t panel_depth_bytes(std::int64_t depth_bytes) {
 // Behind each panel of f32 in parts: the range of its elements (cpu/split_f32.hpp).
 inline constexpr std::int64_t kRangeBytesOfPanel = 192;
 
+// f64 is multiplied by residues modulo so many numbers (cpu/residues_of_f64.hpp), of blocks of k of
+// 1024 mostly, and a quarter more: a panel of B's residues modulo one of them stays in the nearest
+// cache. What puts sums together is done for each block.
+inline constexpr int kModuliOfF64 = 15;
+inline constexpr std::int64_t kDepthByResidues = 1024;
+inline constexpr std::int64_t kMostDepthByResidues = 1280;
+// Behind each panel: what sums are multiplied with, and what keeps residues modulo one number apart
+// from those modulo the next (cpu/pack_f64_residues.hpp).
+inline constexpr std::int64_t kBytesBehindResidues = 3200;
+
 // Flat blocks (cpu/flat_blocks.hpp): 16 rows of A multiply all columns of a packed B that stays in
 // the nearest cache (48 KB) before the next ones do. So for a short k; one of whole groups of 64
 // bytes has a shorter limit, and a B of whole panels leaves more room. Granite Rapids, one thread,

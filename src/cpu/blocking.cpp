@@ -204,8 +204,10 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
   const bool is_alone = product.b_in_place && !blocking.passes;
   const std::int64_t piece = is_alone ? l2 / 2 : piece_of_a_bytes(l2);
   const std::int64_t fitting = piece / (depth * code.packed_size_a);
+  // By residues a plane of A's stays near at a time.
+  const std::int64_t planes = code.cols_together > 0 ? code.packed_size_a : 1;
   const std::int64_t together =
-      std::min<std::int64_t>(code.rows_together, l2 / 2 / (depth * code.packed_size_a));
+      std::min<std::int64_t>(code.rows_together, planes * l2 / 2 / (depth * code.packed_size_a));
   std::int64_t wanted = launch.plan.tile.mc > 0 ? launch.plan.tile.mc : std::max(fitting, together);
   if (blocking.passes) wanted = std::min(wanted, rows_that_stay(product.a));
   const std::int64_t rows = product.block_rows();
@@ -243,6 +245,7 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
       blocking.rows = std::min(blocking.rows, kStripsOfA * code.mr);
     }
   }
+  if (code.cols_together > 0) blocking.cols = code.cols_together;
   blocking.panels_ahead = panels_ahead(launch, product);
   blocking.steps_together = has_two_units();
   blocking.multiply_adds_load = has_spare_loads();
@@ -264,7 +267,7 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
     blocking.fetches_panels = false;
     return blocking;
   }
-  if (holds_b_near(product, depth, l2)) {
+  if (code.cols_together == 0 && holds_b_near(product, depth, l2)) {
     blocking.rows = round_up(rows, strip);
     // Nothing is packed for the next ones then, and tile registers are set up once. Granite Rapids,
     // one thread, 2026-11, the time by 128 rows over the time so: bf16 2334×49×78 1.13, 2782×48×96
@@ -317,6 +320,9 @@ PanelSizes panel_sizes(const Launch& launch) {
       const std::int64_t cols = blocking.keeps_b ? block_cols : std::min(block_cols, blocking.cols);
       const std::int64_t panels = (cols + code.nr - 1) / code.nr;
       sizes.b = std::max(sizes.b, line_up(panels * code.panel_bytes_b(blocking.depth)));
+    }
+    if (launch.multiplies()) {
+      sizes.room = std::max(sizes.room, line_up(code.room_bytes));
     }
     const bool collects = splits || product.depth() > blocking.step || blocking.needs_sums();
     if (!product.sums_in_c() && collects) {

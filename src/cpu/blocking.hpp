@@ -37,10 +37,11 @@ struct Launch {
 struct PanelSizes {
   std::size_t a = 0;
   std::size_t b = 0;
+  std::size_t room = 0;  // KernelCode::room_bytes
   std::size_t sums = 0;
   bool shares = false;  // whether there are tiles with several units (Blocking::unit)
 
-  std::size_t total() const { return a + b + sums; }
+  std::size_t total() const { return a + b + room + sums; }
 };
 PanelSizes panel_sizes(const Launch& launch);
 

@@ -271,6 +271,7 @@ std::optional<DirectForm> direct_form(const Plan& plan, const KernelCode& code,
   if (operands.a.cols == 0) return std::nullopt;
 
   const Product product = product_of(operands, plan, code);
+  if (product.code->room_bytes > 0) return std::nullopt;
   if (keeps_ranges(*product.code) && cuts_panels(product)) return std::nullopt;
   FacedSizes sizes = faced_sizes(product, product.c.rows, product.c.cols);
   const std::int64_t l2 = plan.machine.scratchpad_bytes;

@@ -25,10 +25,11 @@ using test::kMostPeers;
 using test::Placement;
 using test::Product;
 
-// f32 by vectors: in parts it is split_f32_test.cpp's.
+// f32 and f64 by vectors: in parts and by residues they are split_f32_test.cpp's and
+// residues_of_f64_test.cpp's.
 const KernelEntry& kernel_for(ElementType type) {
   for (const KernelEntry& kernel : cpu_kernels()) {
-    if (splits_f32(kernel)) continue;
+    if (looks_at_elements(kernel)) continue;
     if (kernel.a == type && architecture_runs(cpu::host_architecture(), kernel.architecture)) {
       return kernel;
     }

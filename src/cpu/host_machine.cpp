@@ -84,9 +84,13 @@ Machine host_machine() {
   replace_if_known(machine.cache_bytes, cache_bytes(3));
   // Measured there (plan/parts_pay.hpp); on an Emerald Rapids that is shared with others parts take
   // up to twice as long as vectors.
-  const std::optional<int> splits = environment_number("TESSERA_SPLIT_F32", 0, 1);
   const bool gains = cpu::is_granite_rapids_or_later();
-  machine.splits_f32 = architecture == "amx" && (splits ? *splits == 1 : gains);
+  const auto splits = [&](const char* variable) {
+    const std::optional<int> wanted = environment_number(variable, 0, 1);
+    return architecture == "amx" && (wanted ? *wanted == 1 : gains);
+  };
+  machine.splits_f32 = splits("TESSERA_SPLIT_F32");
+  machine.splits_f64 = splits("TESSERA_SPLIT_F64");
   if (architecture == "scalar") {
     // Two 128-bit multiplies and adds, without fusing: a quarter of AVX2's rate.
     for (PeakRate& peak : machine.peaks) peak.flops_per_second_per_worker /= 4;

@@ -216,7 +216,8 @@ struct BlockTask {
   std::int16_t rows_ahead = 0;
   // Room for a panel of B that is packed in passing (passing.hpp), KernelCode::panel_bytes_passing,
   // or for a piece of it of tile registers; null: none is. Of theirs B is in place then, at any
-  // strides; else both operands, and their rows are dense.
+  // strides; else both operands, and their rows are dense. Of f64 by residues room for remainders
+  // (KernelCode::room_bytes).
   void* passing_panel = nullptr;
   double alpha = 1;
   double beta = 0;  // 0 does not read the sum
@@ -234,6 +235,8 @@ struct KernelCode {
   int packed_size_b = 0;
   int panel_extra_a = 0;  // bytes that follow each panel of A (the range of its elements)
   int panel_extra_b = 0;  // and of B (the same, or column sums of signed operands)
+  // Panels say where their elements are, which may be read again.
+  bool refers_to_elements = false;
   bool reads_in_place = false;
   // A's rows along k are read in place or copied where they are whole groups (depth_step) and B is
   // packed, or needs no grouping; and whether they may end in a part of a group, behind a whole
@@ -246,6 +249,8 @@ struct KernelCode {
   // A's piece has so many rows, as long as they take half of the second-level cache at most; 0:
   // any.
   int rows_together = 0;
+  int cols_together = 0;         // and B's so many columns, always; 0: any
+  std::int64_t room_bytes = 0;   // of BlockTask::passing_panel, where no panel is packed in passing
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool widens = false;           // the same, or has widened A's rows before (widen_rows)
   bool multiplies_dots = false;  // reads both in place where both lie along k

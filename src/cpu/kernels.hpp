@@ -15,5 +15,6 @@ std::span<const KernelCode> avx512_widened_code();
 std::span<const KernelCode> avx512_vnni_code();
 std::span<const KernelCode> avx512_bf16_code();
 std::span<const KernelCode> amx_code();
+std::span<const KernelCode> amx_f64_code();
 
 }  // namespace tessera::cpu

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "core/invalid_argument.hpp"
@@ -14,6 +15,30 @@
 #include "tessera/error.hpp"
 
 namespace tessera {
+namespace {
+
+// Dense, in rows or columns as it is.
+ConstMatrixView copy_of(const ConstMatrixView& b, unsigned char* to) {
+  const std::int64_t element = size_of(b.type);
+  const bool lies_in_rows = b.col_stride == 1;
+  const std::int64_t lines = lies_in_rows ? b.rows : b.cols;
+  const std::int64_t length = lies_in_rows ? b.cols : b.rows;
+  const std::int64_t next = lies_in_rows ? b.row_stride : b.col_stride;
+  const std::int64_t step = lies_in_rows ? b.col_stride : b.row_stride;
+  ConstMatrixView copy = b;
+  copy.data = to;
+  copy.row_stride = lies_in_rows ? length : 1;
+  copy.col_stride = lies_in_rows ? 1 : length;
+  for (std::int64_t line = 0; line < lines; ++line) {
+    const auto* from = static_cast<const unsigned char*>(b.data) + line * next * element;
+    for (std::int64_t i = 0; i < length; ++i, to += element) {
+      std::memcpy(to, from + i * step * element, static_cast<std::size_t>(element));
+    }
+  }
+  return copy;
+}
+
+}  // namespace
 
 PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
   const cpu::KernelCode& code = cpu::code_of(plan);
@@ -36,8 +61,11 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
   packed.block_k_ = plan.tile.block_k;
   const cpu::PackedLayout layout = cpu::packed_layout(code, packed.block_k_, b.rows, b.cols);
   using cpu::kCacheLine;
-  packed.bytes_ =
+  const std::size_t panel_bytes =
       (static_cast<std::size_t>(layout.bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
+  // Elements that panels refer to are kept behind them.
+  const std::int64_t kept = code.refers_to_elements ? b.rows * b.cols * size_of(b.type) : 0;
+  packed.bytes_ = panel_bytes + static_cast<std::size_t>(kept);
   auto* memory = static_cast<unsigned char*>(cpu::allocate_pages(packed.bytes_));
   if (memory == nullptr) {
     throw Error(ErrorCode::out_of_memory, "memory",
@@ -45,6 +73,7 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
                 "pack fewer columns at a time");
   }
   packed.data_ = std::shared_ptr<const void>(memory, std::free);
+  if (code.refers_to_elements) b = copy_of(b, memory + panel_bytes);
 
   const std::int64_t element = size_of(b.type);
   for (std::int64_t iteration = 0; iteration < layout.iterations; ++iteration) {

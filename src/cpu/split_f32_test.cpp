@@ -410,19 +410,7 @@ TEST(SplitF32, StripsAreThePlansOnAnyNumberOfThreads) {
     sums.a[static_cast<std::size_t>(60 * sums.shape.k + 9)] = kSubnormal;
     const Plan plan = sums.plan(kParts, {block, block, 64}, 2);
     const Operands operands = sums.operands();
-    std::byte workspace[64];
-    std::vector<std::vector<float>> results;
-    for (const int threads : {1, 2, 3}) {
-      for (const bool is_callers : {false, true}) {
-        RunOptions options{.threads = threads};
-        if (is_callers) {
-          options.workspace = workspace;
-          options.workspace_size = sizeof(workspace);
-        }
-        cpu::run_plan(plan, {&operands, 1}, options);
-        results.push_back(sums.c);
-      }
-    }
+    const auto results = test::results_on_threads(plan, operands, [&] { return sums.c; });
     for (const std::vector<float>& result : results) EXPECT_EQ(result, results.front()) << block;
   }
 }

@@ -226,6 +226,7 @@ TEST_P(Kernels, TileRegistersTurnFewRowsRound) {
 // Rows along k, across it, and elements apart, which are packed one by one.
 TEST_P(Kernels, PacksRowsOfAAsAnyOthers) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.refers_to_elements) GTEST_SKIP() << "panels say where their elements are";
   const std::int64_t size = size_of(kernel().a);
   constexpr std::int64_t kMostDepth = 150;
   const std::int64_t rows = 2 * code.mr;
@@ -285,6 +286,7 @@ TEST_P(Kernels, TileRegistersInEveryLayout) {
 TEST_P(Kernels, TileRegistersWalkWhatStaysNear) {
   if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.cols_together > 0) GTEST_SKIP() << "walks blocks of strips and panels";
   // With a C that begins so many bytes behind a cache line; it is not written.
   std::uintptr_t behind_line = 0;
   const auto blocking_for = [&](const GemmShape& shape, std::int64_t l2, std::int64_t block_k,
@@ -372,7 +374,7 @@ TEST_P(Kernels, TileRegistersReadCollidingRowsBesideFewColumns) {
 // there are enough of them.
 TEST_P(Kernels, ThreadsShareNoLinesOfTileRegisters) {
   if (!has_tile_registers(kernel())) GTEST_SKIP() << "has no tile registers";
-  if (splits_f32(kernel())) GTEST_SKIP() << "keeps the rows of a strip together";
+  if (looks_at_elements(kernel())) GTEST_SKIP() << "keeps the rows of a strip together";
   std::uint64_t seed = 71;
   const auto share_with = [&](const GemmShape& shape, std::int64_t padding, int workers) {
     Plan plan = plan_for(kernel(), types_of(kernel(), true), shape, {96, 96, 64}, {});

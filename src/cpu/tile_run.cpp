@@ -86,7 +86,8 @@ TileRunner::TileRunner(const Launch& launch, const PanelSizes& sizes, void* memo
       clock_(clock),
       a_panels_(static_cast<unsigned char*>(memory)),
       b_panels_(a_panels_ + sizes.a),
-      sums_(b_panels_ + sizes.b) {}
+      room_(b_panels_ + sizes.b),
+      sums_(room_ + sizes.room) {}
 
 void TileRunner::select(std::int32_t group) {
   if (group == group_) return;
@@ -374,6 +375,8 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
   if (depth > 0 && (blocking_.passes || blocking_.packs_by_pieces)) {
     task.passing_panel = b_panels_;
     held_b_ = {};
+  } else if (product_.code->room_bytes > 0) {
+    task.passing_panel = room_;
   }
 
   for (std::int64_t from = 0; from == 0 || from < depth;

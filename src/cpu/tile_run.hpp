@@ -78,6 +78,7 @@ class TileRunner {
   ItemClock& clock_;
   unsigned char* a_panels_;
   unsigned char* b_panels_;
+  unsigned char* room_;
   unsigned char* sums_;
   std::int32_t group_ = -1;
   Product product_;

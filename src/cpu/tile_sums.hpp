@@ -148,7 +148,7 @@ void finish_sums(const Finish& finish, const void* sums, std::int64_t stride, st
   }
 }
 
-bool are_whole_lines(const void* first, std::int64_t pitch) {
+inline bool are_whole_lines(const void* first, std::int64_t pitch) {
   return (reinterpret_cast<std::uintptr_t>(first) | static_cast<std::uintptr_t>(pitch)) %
              kRowBytes ==
          0;

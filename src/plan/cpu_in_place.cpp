@@ -424,7 +424,7 @@ bool CpuVariants::walks_narrow_wide_tiles() const {
 }
 
 std::int64_t CpuVariants::widest_block() const {
-  if (is_passed_once()) return kWidestBlock;
+  if (is_passed_once() || splits_f64(kernel)) return kWidestBlock;
   if (const int depth = given_block_k(); depth > 0 && has_tile_registers(kernel)) {
     // As wide as stays near with that depth, four panels at least.
     const std::int64_t fitting =

@@ -144,6 +144,7 @@ bool c_is_shared(const GemmShape& facing, const Machine& machine, int workers) {
 
 std::int64_t near_bytes(const KernelEntry& kernel) {
   if (kernel.products == 1) return kNearBytes;
+  if (splits_f64(kernel)) return kDepthByResidues * kernel.packed_size;
   return splits_f32(kernel) ? kNearBytesOfThreeParts : kNearBytesOfParts;
 }
 
@@ -151,7 +152,7 @@ bool writes_c_at_once(const KernelEntry& kernel, const GemmShape& facing, const 
                       int workers) {
   const std::int64_t most =
       c_is_shared(facing, machine, workers) ? kMostBytesAtOnceOfMany : kMostBytesAtOnce;
-  return !splits_f32(kernel) && rows_collide(facing.n * size_of(ElementType::f32)) &&
+  return !looks_at_elements(kernel) && rows_collide(facing.n * size_of(ElementType::f32)) &&
          facing.k * kernel.packed_size <= most &&
          bytes_of_c(facing) > kScratchpadsOfC * static_cast<double>(machine.scratchpad_bytes);
 }
@@ -175,7 +176,7 @@ std::int64_t panel_bytes_per_row(const KernelEntry& kernel, const GemmShape& fac
                                  const Machine& machine, int workers) {
   const std::int64_t most = panel_bytes_per_row(kernel);
   if (has_tile_registers(kernel)) {
-    if (facing.m <= kVeryFewRows && !splits_f32(kernel)) return kShortNearBytes;
+    if (facing.m <= kVeryFewRows && !looks_at_elements(kernel)) return kShortNearBytes;
     if (writes_c_at_once(kernel, facing, machine, workers)) return kMostBytesAtOnce;
     const bool is_deep = kernel.products == 1 && c_is_shared(facing, machine, workers) &&
                          facing.k * kernel.packed_size > at_most(kDeepBytes);

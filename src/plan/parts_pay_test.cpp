@@ -156,6 +156,81 @@ TEST(PartsPay, F32IsSplitInThreeWhereTheMachineDoesAndItPays) {
   EXPECT_EQ(kernel_of({1, 1, 1}, machine, named), kParts);
 }
 
+TEST(PartsPay, F64GoesByResiduesWhereTheMachineDoesAndItPays) {
+  constexpr const char* kResidues = "cpu_amx_f64";
+  constexpr const char* kVectors = "cpu_avx512_f64";
+  const auto by_residues = [](int workers) {
+    Machine machine = with_workers(machine_by_name("sapphire-rapids"), workers);
+    machine.splits_f64 = true;
+    return machine;
+  };
+  const auto plan = [](const GemmShape& shape, const Machine& machine,
+                       const PlanOptions& options = {}) {
+    return make_plan(dense_problem(shape, gemm_types_for(ElementType::f64)), machine, options);
+  };
+  for (const GemmShape& shape : {GemmShape{512, 512, 512},
+                                 {1024, 1024, 1024},
+                                 {350, 700, 1200},
+                                 {2000, 2000, 400},
+                                 {3000, 3000, 3000}}) {
+    EXPECT_EQ(plan(shape, by_residues(1)).kernel, kResidues)
+        << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+  for (const GemmShape& shape : {GemmShape{448, 448, 448},
+                                 {128, 2000, 2000},
+                                 {2000, 128, 2000},
+                                 {2000, 2000, 200},
+                                 {1, 1, 1}}) {
+    EXPECT_EQ(plan(shape, by_residues(1)).kernel, kVectors)
+        << shape.m << "×" << shape.n << "×" << shape.k;
+  }
+  // Two workers pack more.
+  EXPECT_EQ(plan({512, 512, 512}, by_residues(2)).kernel, kVectors);
+  EXPECT_EQ(plan({1024, 1024, 1024}, by_residues(2)).kernel, kResidues);
+  // More were not measured, be it with a product for each.
+  EXPECT_EQ(plan({3000, 3000, 3000}, by_residues(3)).kernel, kVectors);
+  Problem group = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::f64));
+  group.groups.assign(40, group.groups.front());
+  EXPECT_EQ(make_plan(group, by_residues(16)).kernel, kVectors);
+  EXPECT_EQ(make_plan(group, by_residues(1)).kernel, kResidues);
+  // A B that is packed ahead saves its packing, and A is not packed for each few of its panels.
+  Problem packed = dense_problem({200, 4096, 1024}, gemm_types_for(ElementType::f64));
+  EXPECT_EQ(make_plan(packed, by_residues(1)).kernel, kVectors);
+  packed.b = kPackedLayout;
+  PlanOptions as_packed;
+  as_packed.kernel = kResidues;
+  as_packed.tile.emplace().block_k = 1024;
+  EXPECT_EQ(make_plan(packed, by_residues(1)).kernel, kResidues);
+  EXPECT_EQ(make_plan(packed, by_residues(1), as_packed).tile.block_n, 4096);
+  packed.groups.front().m = 150;
+  EXPECT_EQ(make_plan(packed, by_residues(1)).kernel, kVectors);
+  // A block of k as deep as its panels stay near.
+  EXPECT_EQ(plan({1024, 1024, 1024}, by_residues(1)).tile.block_k, 1024);
+  EXPECT_EQ(plan({2048, 2048, 2560}, by_residues(1)).tile.block_k, 1280);
+  EXPECT_EQ(plan({2048, 2048, 2600}, by_residues(1)).tile.block_k, 896);
+
+  Machine machine = by_residues(1);
+  EXPECT_DOUBLE_EQ(best_rate(ElementType::f64, machine), machine.peak(ElementType::i8) / 15);
+  const std::string reason = plan({1024, 1024, 1024}, machine).reason;
+  EXPECT_NE(reason.find("15 residues of 8 bits"), std::string::npos) << reason;
+  const std::string as_it_is = plan({40, 40, 40}, machine).reason;
+  EXPECT_NE(as_it_is.find("residues are not known to save time"), std::string::npos) << as_it_is;
+  PlanOptions invariant;
+  invariant.batch_invariant = true;
+  const Plan alone = plan({1024, 1024, 1024}, machine, invariant);
+  EXPECT_EQ(alone.kernel, kVectors);
+  EXPECT_NE(alone.reason.find("bits would depend on others"), std::string::npos) << alone.reason;
+  invariant.kernel = kResidues;
+  EXPECT_THROW(plan({1024, 1024, 1024}, machine, invariant), Error);
+
+  machine.splits_f64 = false;
+  EXPECT_EQ(plan({1024, 1024, 1024}, machine).kernel, kVectors);
+  EXPECT_DOUBLE_EQ(best_rate(ElementType::f64, machine), machine.peak(ElementType::f64));
+  PlanOptions named;
+  named.kernel = kResidues;
+  EXPECT_EQ(plan({1, 1, 1}, machine, named).kernel, kResidues);
+}
+
 TEST(PartsPay, WhatF32IsSplitForIsSaid) {
   const Problem problem = dense_problem({1024, 1024, 1024}, gemm_types_for(ElementType::f32));
   Machine machine = splitting(1);

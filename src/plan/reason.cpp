@@ -78,6 +78,11 @@ std::string why_kernel(const PlanRequest& request, const TileCandidate& candidat
   if (best_rate(type, request.machine) <= own) return "";
   const ElementType multiplied = candidate.kernel->multiplies;
   const std::string name(name_of(type));
+  if (multiplied == type && type == ElementType::f64) {
+    return request.options.batch_invariant
+               ? "; f64 is multiplied as it is: by residues a row's bits would depend on others"
+               : "; f64 is multiplied as it is: residues are not known to save time here";
+  }
   if (multiplied == type && type == ElementType::f32) {
     return request.options.batch_invariant
                ? "; f32 is multiplied as it is: its parts would depend on other rows"
@@ -89,6 +94,11 @@ std::string why_kernel(const PlanRequest& request, const TileCandidate& candidat
   std::array<char, 32> times{};
   std::snprintf(times.data(), times.size(), "%.2g",
                 peak_of(*candidate.kernel, request.machine) / own);
+  if (splits_f64(*candidate.kernel)) {
+    return "; f64 is multiplied by " + std::to_string(candidate.kernel->products) +
+           " residues of 8 bits, which together are " + times.data() +
+           " times as fast here, and at least as precise";
+  }
   if (candidate.kernel->products > 1) {
     const bool in_three = splits_f32(*candidate.kernel);
     return "; " + name + " is split in " + (in_three ? "three" : "two") + " parts of " +

@@ -394,8 +394,15 @@ bool has_many_rows_in_place(const KernelEntry& kernel, const FacedProduct& faced
 std::optional<std::string> why_parts_do_not_pay(const KernelEntry& kernel,
                                                 const PlanRequest& request) {
   const bool in_three = splits_f32(kernel);
+  const bool by_residues = splits_f64(kernel);
   if (in_three && !request.machine.splits_f32) {
     return "splits f32 in three, which is faster on some processors; 'tessera calibrate' finds out";
+  }
+  if (by_residues && !request.machine.splits_f64) {
+    return "goes by residues, which is faster on some processors; 'tessera calibrate' finds out";
+  }
+  if (by_residues && request.most_workers() > kMostWorkersByResidues) {
+    return "goes by residues, which was measured on one worker and two alone";
   }
   const Problem& problem = request.problem;
   const GemmShape sides = largest_sides(request);
@@ -411,6 +418,10 @@ std::optional<std::string> why_parts_do_not_pay(const KernelEntry& kernel,
     std::swap(product.rows, product.columns);
     std::swap(product.a_lies_along_k, product.b_lies_along_k);
   }
+  if (by_residues) {
+    if (residues_pay(product)) return {};
+    return "goes by residues, which takes longer than these rows, columns and k make up for";
+  }
   if (in_three ? three_parts_pay(product) : parts_pay(product, request.machine)) return {};
   return std::string("splits its operands in ") + (in_three ? "three" : "two") +
          ", which takes longer than these rows, columns and k make up for";
@@ -424,7 +435,7 @@ constexpr double kLeastBytesPackedAhead = 16 << 10;
 
 std::optional<std::string> why_too_small(const KernelEntry& kernel, const PlanRequest& request) {
   const bool is_named = request.options.kernel == kernel.name;
-  if (splits_f32(kernel) && request.options.batch_invariant) {
+  if (looks_at_elements(kernel) && request.options.batch_invariant) {
     return "computes a row by what other rows hold, which batch_invariant forbids";
   }
   if (!has_tile_registers(kernel) || is_named || request.options.batch_invariant) return {};

@@ -1,4 +1,5 @@
 #include "plan/few_rows.hpp"
+#include "plan/parts_pay.hpp"
 #include "plan/worker_time.hpp"
 
 #include <algorithm>
@@ -433,6 +434,15 @@ double packing(const Block& block, const Machine& machine, double footprint, boo
          machine.cost.pack_seconds_per_byte;
 }
 
+// Of f64 by residues packing, and what puts sums together, are priced by the rule's constants,
+// which count multiply-adds of vectors.
+double packing_residues(const Block& block, const Machine& machine) {
+  const double of_b = block.faced.b_is_packed ? 0 : kStepsOfElementOfB * block.cols * block.depth;
+  const double steps =
+      kStepsOfElementOfA * block.rows * block.depth + of_b + kStepsOfSum * block.rows * block.cols;
+  return 2 * steps / machine.peak(ElementType::f64);
+}
+
 // A byte of a B that was packed ahead, against one packed from memory. As kStreamedInPlace: it
 // comes as one stream that is fetched ahead.
 double reading_packed(const Block& block, const Machine& machine, const KernelEntry& kernel,
@@ -469,8 +479,10 @@ WorkerTime time_on_cpu(const GemmShape& shape, const TileGrid& grid, const Probl
   const bool copies =
       widens && block.a_in_place && widens_first(tile, *kernel, problem, shape, machine);
   const bool by_pieces = is_packed_by_pieces(block, grid, problem, machine, kernel, busy);
-  time.packing = widens ? widening(block, machine, *kernel, footprint, copies)
-                        : packing(block, machine, footprint, copies_a, by_pieces);
+  const bool by_residues = kernel != nullptr && splits_f64(*kernel);
+  time.packing = by_residues ? packing_residues(block, machine)
+                 : widens    ? widening(block, machine, *kernel, footprint, copies)
+                             : packing(block, machine, footprint, copies_a, by_pieces);
   if (block.faced.b_is_packed && kernel != nullptr) {
     time.packing += reading_packed(block, machine, *kernel, footprint);
   }

@@ -80,7 +80,7 @@ inline std::vector<unsigned char> random_bytes(std::int64_t count, unsigned seed
   return bytes;
 }
 
-// A block of packed panels, without its sums.
+// A block of packed panels, without its sums. Its room is the thread's, which the next has as well.
 inline cpu::BlockTask task_of_panels(const cpu::KernelCode& code, const GemmShape& shape,
                                      const void* a, const void* b) {
   cpu::BlockTask task;
@@ -89,6 +89,11 @@ inline cpu::BlockTask task_of_panels(const cpu::KernelCode& code, const GemmShap
   task.depth = shape.k;
   task.a = {a, false, 0, 0, code.panel_bytes_a(shape.k)};
   task.b = {b, false, 0, 0, code.panel_bytes_b(shape.k)};
+  if (code.room_bytes > 0) {
+    thread_local std::vector<unsigned char> room;
+    room.resize(static_cast<std::size_t>(code.room_bytes));
+    task.passing_panel = room.data();
+  }
   return task;
 }
 
@@ -98,6 +103,26 @@ inline std::string run_and_check(Plan& plan, Product& product, int threads) {
   cpu::run_plan(plan, {&operands, 1}, {.threads = threads});
   return check_product(product, plan.problem.alpha, plan.problem.beta, plan.problem.epilogue,
                        kMostPeers);
+}
+
+// The same plan on several numbers of threads, with memory of its own and of the caller's: what
+// `result` is after each.
+template <class Result>
+auto results_on_threads(const Plan& plan, const Operands& operands, const Result& result) {
+  std::byte workspace[64];
+  std::vector<decltype(result())> results;
+  for (const int threads : {1, 2, 3}) {
+    for (const bool is_callers : {false, true}) {
+      RunOptions options{.threads = threads};
+      if (is_callers) {
+        options.workspace = workspace;
+        options.workspace_size = sizeof(workspace);
+      }
+      cpu::run_plan(plan, {&operands, 1}, options);
+      results.push_back(result());
+    }
+  }
+  return results;
 }
 
 // Of a product that goes the short way, which is run so and judged: how many of its columns, or
