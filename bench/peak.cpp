@@ -208,17 +208,19 @@ PeakMeasurement measure_peak(ElementType type, int threads) {
   PeakMeasurement best = measure_own_peak(type, threads);
   PeakMeasurement other;
   if (type == ElementType::bf16) other = measure_own_peak(ElementType::f32, threads);
-  const auto by_tiles = [&](const char* instruction, double products) {
-    return measure_loop(
-        {instruction, true, tiles_bf16_amx, kTilesPerLoop * kFlopsOfBf16Tiles / products}, threads);
+  const auto by_tiles = [&](const char* instruction, void (*run)(std::int64_t), double flops,
+                            double products) {
+    return measure_loop({instruction, true, run, kTilesPerLoop * flops / products}, threads);
   };
-  const auto by_residues = [&](const char* instruction, double products) {
-    return measure_loop(
-        {instruction, true, tiles_i8_amx, kTilesPerLoop * kFlopsOfI8Tiles / products}, threads);
-  };
-  if (has_amx() && type == ElementType::f16) other = by_tiles("tdpbf16ps, four for one", 4);
-  if (has_amx() && type == ElementType::f32) other = by_tiles("tdpbf16ps, six for one", 6);
-  if (has_amx() && type == ElementType::f64) other = by_residues("tdpbusd, fifteen for one", 15);
+  if (has_amx() && type == ElementType::f16) {
+    other = by_tiles("tdpbf16ps, four for one", tiles_bf16_amx, kFlopsOfBf16Tiles, 4);
+  }
+  if (has_amx() && type == ElementType::f32) {
+    other = by_tiles("tdpbf16ps, six for one", tiles_bf16_amx, kFlopsOfBf16Tiles, 6);
+  }
+  if (has_amx() && type == ElementType::f64) {
+    other = by_tiles("tdpbusd, fifteen for one", tiles_i8_amx, kFlopsOfI8Tiles, 15);
+  }
   return other.flops_per_second > best.flops_per_second ? other : best;
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "tessera/error.hpp"
 #include "tessera/plan.hpp"
@@ -64,26 +65,20 @@ TEST(Json, ShippedMachinesRoundTrip) {
   }
 }
 
-// Descriptions from before it was a field do not split.
-TEST(Json, WhetherAMachineSplitsF32MayBeMissing) {
-  Machine machine = machine_by_name("sapphire-rapids");
-  machine.splits_f32 = true;
-  const std::string text = to_json(machine);
-  EXPECT_TRUE(machine_from_json(text).splits_f32);
-  const std::string field = "\"splits_f32\": true,";
-  EXPECT_FALSE(machine_from_json(replaced(text, field, "")).splits_f32);
-  EXPECT_NE(
-      complaint(machine_from_json, replaced(text, field, "\"splits_f32\": 1,")).find("splits_f32"),
-      std::string::npos);
-}
-
-TEST(Json, WhetherAMachineSplitsF64MayBeMissing) {
-  Machine machine = machine_by_name("sapphire-rapids");
-  machine.splits_f64 = true;
-  const std::string text = to_json(machine);
-  EXPECT_TRUE(machine_from_json(text).splits_f64);
-  const std::string field = "\"splits_f64\": true,";
-  EXPECT_FALSE(machine_from_json(replaced(text, field, "")).splits_f64);
+// Descriptions from before they were fields do not split.
+TEST(Json, WhetherAMachineSplitsMayBeMissing) {
+  for (const auto& [name, splits] :
+       {std::pair("splits_f32", &Machine::splits_f32), {"splits_f64", &Machine::splits_f64}}) {
+    Machine machine = machine_by_name("sapphire-rapids");
+    machine.*splits = true;
+    const std::string text = to_json(machine);
+    EXPECT_TRUE(machine_from_json(text).*splits);
+    const std::string key = std::string("\"") + name + "\": ";
+    EXPECT_FALSE(machine_from_json(replaced(text, key + "true,", "")).*splits);
+    const std::string wrong =
+        complaint(machine_from_json, replaced(text, key + "true,", key + "1,"));
+    EXPECT_NE(wrong.find(name), std::string::npos);
+  }
 }
 
 TEST(Json, UnknownMachineListsTheKnownOnes) {

@@ -47,10 +47,7 @@ inline constexpr std::int64_t kRangeBytesOfPanel = 192;
 // cache. What puts sums together is done for each block.
 inline constexpr int kModuliOfF64 = 15;
 inline constexpr std::int64_t kDepthByResidues = 1024;
-inline constexpr std::int64_t kMostDepthByResidues = 1280;
-// Behind each panel: what sums are multiplied with, and what keeps residues modulo one number apart
-// from those modulo the next (cpu/pack_f64_residues.hpp).
-inline constexpr std::int64_t kBytesBehindResidues = 3200;
+inline constexpr std::int64_t kMostDepthByResidues = kDepthByResidues + kDepthByResidues / 4;
 
 // Flat blocks (cpu/flat_blocks.hpp): 16 rows of A multiply all columns of a packed B that stays in
 // the nearest cache (48 KB) before the next ones do. So for a short k; one of whole groups of 64

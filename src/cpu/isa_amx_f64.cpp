@@ -63,16 +63,14 @@ struct CodeF64ByResidues {
 
   static void multiply_residues(const BlockTask& task, const Blocks& blocks) {
     ResidueRegisters registers;
-    const auto* const a = static_cast<const unsigned char*>(task.a.data);
-    const auto* const b = static_cast<const unsigned char*>(task.b.data);
     auto* remainders = static_cast<unsigned char*>(task.passing_panel);
     for (int i = 0; i < kModuli; ++i, remainders += blocks.plane_of_remainders) {
       for (std::int64_t panel = 0; panel < blocks.panels; ++panel) {
         for (std::int64_t strip = 0; strip < blocks.strips; ++strip) {
           if (!blocks.are_held(strip, panel)) continue;
           PlanesOfBlock planes;
-          planes.a = a + strip * task.a.panel_bytes + i * blocks.plane;
-          planes.b = b + panel * task.b.panel_bytes + i * blocks.plane;
+          planes.a = panel_of(task.a, strip) + i * blocks.plane;
+          planes.b = panel_of(task.b, panel) + i * blocks.plane;
           planes.chunks = blocks.chunks;
           planes.ahead_a = blocks.ahead(planes.a, i, panel, blocks.panels);
           planes.ahead_b = blocks.ahead(planes.b, i, strip, blocks.strips);
@@ -174,21 +172,11 @@ struct CodeF64ByResidues {
     if (task.depth == 0) return multiply_nothing(task);
     for (std::int64_t row = 0; row < task.rows; row += kSide) {
       for (std::int64_t col = 0; col < task.cols; col += kSide) {
-        BlockTask block = task;
-        block.rows = some_of(task.rows - row, kSide);
-        block.cols = some_of(task.cols - col, kSide);
-        block.a.data =
-            static_cast<const unsigned char*>(task.a.data) + row / kBlock * task.a.panel_bytes;
-        block.b.data =
-            static_cast<const unsigned char*>(task.b.data) + col / kBlock * task.b.panel_bytes;
-        if (task.sum != nullptr) {
-          block.sum = static_cast<double*>(task.sum) + row * task.sum_stride + col;
-        }
         Finish finish;
-        if (task.finish != nullptr) {
-          finish = sub_block(*task.finish, row, col);
-          block.finish = &finish;
-        }
+        BlockTask block = sub_task<double>(task, row, col, some_of(task.rows - row, kSide),
+                                           some_of(task.cols - col, kSide), finish);
+        block.a.data = panel_of(task.a, row / kBlock);
+        block.b.data = panel_of(task.b, col / kBlock);
         multiply_block(block);
       }
     }
@@ -211,8 +199,8 @@ struct CodeF64ByResidues {
     code.depth_step = kDepthOfChunk;
     code.packed_size_a = kModuli;
     code.packed_size_b = kModuli;
-    code.panel_extra_a = static_cast<int>(kBytesBehindResidues);
-    code.panel_extra_b = static_cast<int>(kBytesBehindResidues);
+    code.panel_extra_a = PanelsOfResidues::kExtra;
+    code.panel_extra_b = PanelsOfResidues::kExtra;
     code.refers_to_elements = true;
     code.packing_copies_rows = true;
     code.rows_together = kSide;

@@ -60,6 +60,15 @@ struct BlockOperand {
   std::int64_t panel_bytes = 0;  // from one packed panel to the next
 };
 
+namespace {
+
+// A packed panel by its number.
+inline const unsigned char* panel_of(const BlockOperand& operand, std::int64_t number) {
+  return static_cast<const unsigned char*>(operand.data) + number * operand.panel_bytes;
+}
+
+}  // namespace
+
 // How sums become C: C ← activation(alpha·sum + beta·C + bias), converted to C's type.
 struct Finish {
   double alpha = 1;

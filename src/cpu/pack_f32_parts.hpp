@@ -233,9 +233,6 @@ struct PanelsOfF32 {
                          : pack_columns(rows, panel, panel_bytes(source.depth));
   }
 
-  static const unsigned char* panel_of(const BlockOperand& operand, std::int64_t number) {
-    return static_cast<const unsigned char*>(operand.data) + number * operand.panel_bytes;
-  }
   static PanelRange range_behind(const BlockOperand& operand, std::int64_t number) {
     PanelRange range;
     __builtin_memcpy(&range, panel_of(operand, number) + operand.panel_bytes - kExtra,

@@ -54,7 +54,6 @@ struct BehindResidues {
   std::int64_t are_held;  // by residues, all of them
   std::int64_t padding[2];
 };
-static_assert(sizeof(BehindResidues) + kModuli * kBytesBetweenPlanes == kBytesBehindResidues);
 
 // A row's, or a column's: what makes integers of its elements and back, and a size that most of
 // these have to have (may_be_even()). No power of two is so large or small that products, or what
@@ -248,24 +247,17 @@ inline void pack_residues_of_strip(const F64Source& strip, unsigned char* panel,
   ScaleOfLine scales[kBlock];
   squares_of(strip, squares);
   begin_panel(strip, squares, scales, behind);
-  if (behind.are_held == 0) return;
+  const bool lies_along_k = strip.depth_stride == 1;
+  alignas(64) ChunkOfRows block;
   std::int64_t large[kBlock] = {};
   for (std::int64_t k = 0; k < strip.depth && behind.are_held != 0;
        k += kDepthOfChunk, panel += kChunkBytesA) {
     unsigned char* to = panel;
     const std::int64_t left = some_of(strip.depth - k, kDepthOfChunk);
-    if (strip.depth_stride == 1) {
-      for (std::int64_t row = 0; row < strip.along; ++row, to += kRowBytes) {
-        large[row] += store_row(strip.at(row, k), left, scales[row], to, plane);
-      }
-    } else {
-      alignas(64) ChunkOfRows block;
-      gather(strip, k, block);
-      for (std::int64_t row = 0; row < strip.along; ++row, to += kRowBytes) {
-        large[row] += store_row(block[row], left, scales[row], to, plane);
-      }
-    }
-    for (std::int64_t row = 0; row < strip.along; ++row) {
+    if (!lies_along_k) gather(strip, k, block);
+    for (std::int64_t row = 0; row < strip.along; ++row, to += kRowBytes) {
+      const double* const elements = lies_along_k ? strip.at(row, k) : block[row];
+      large[row] += store_row(elements, left, scales[row], to, plane);
       if (!may_be_even(large[row], k + left, strip.depth)) behind.are_held = 0;
     }
   }
@@ -389,6 +381,10 @@ inline void pack_residues_of_columns(const F64Source& columns, unsigned char* pa
 
 // What the kernel (isa_amx_f64.cpp) asks of its panels.
 struct PanelsOfResidues {
+  // Behind a panel's residues, and between its planes.
+  static constexpr int kExtra =
+      static_cast<int>(sizeof(BehindResidues) + kModuli * kBytesBetweenPlanes);
+
   static std::int64_t chunks_of(std::int64_t depth) {
     return (depth + kDepthOfChunk - 1) / kDepthOfChunk;
   }
@@ -422,9 +418,7 @@ struct PanelsOfResidues {
 
   static const BehindResidues& behind(const BlockOperand& operand, std::int64_t number,
                                       std::int64_t plane) {
-    const auto* panel =
-        static_cast<const unsigned char*>(operand.data) + number * operand.panel_bytes;
-    return *reinterpret_cast<const BehindResidues*>(panel + kModuli * plane);
+    return *reinterpret_cast<const BehindResidues*>(panel_of(operand, number) + kModuli * plane);
   }
 };
 

@@ -17,22 +17,15 @@
 namespace tessera {
 namespace {
 
-// Dense, in rows or columns as it is.
-ConstMatrixView copy_of(const ConstMatrixView& b, unsigned char* to) {
-  const std::int64_t element = size_of(b.type);
-  const bool lies_in_rows = b.col_stride == 1;
-  const std::int64_t lines = lies_in_rows ? b.rows : b.cols;
-  const std::int64_t length = lies_in_rows ? b.cols : b.rows;
-  const std::int64_t next = lies_in_rows ? b.row_stride : b.col_stride;
-  const std::int64_t step = lies_in_rows ? b.col_stride : b.row_stride;
-  ConstMatrixView copy = b;
-  copy.data = to;
-  copy.row_stride = lies_in_rows ? length : 1;
-  copy.col_stride = lies_in_rows ? 1 : length;
-  for (std::int64_t line = 0; line < lines; ++line) {
-    const auto* from = static_cast<const unsigned char*>(b.data) + line * next * element;
-    for (std::int64_t i = 0; i < length; ++i, to += element) {
-      std::memcpy(to, from + i * step * element, static_cast<std::size_t>(element));
+// Its lines (lines_of), dense, one after another.
+cpu::PackSource copy_of(const cpu::PackSource& b, std::int64_t element, unsigned char* to) {
+  const cpu::Lines lines = cpu::lines_of(b);
+  const cpu::PackSource copy{to, b.along, b.depth, cpu::lies_along_k(b) ? lines.length : 1,
+                             cpu::lies_along_k(b) ? 1 : lines.length};
+  for (std::int64_t line = 0; line < lines.count; ++line) {
+    const auto* from = static_cast<const unsigned char*>(b.data) + line * lines.next * element;
+    for (std::int64_t i = 0; i < lines.length; ++i, to += element) {
+      std::memcpy(to, from + i * lines.step * element, static_cast<std::size_t>(element));
     }
   }
   return copy;
@@ -60,11 +53,10 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
   packed.kernel_ = plan.kernel;
   packed.block_k_ = plan.tile.block_k;
   const cpu::PackedLayout layout = cpu::packed_layout(code, packed.block_k_, b.rows, b.cols);
-  using cpu::kCacheLine;
-  const std::size_t panel_bytes =
-      (static_cast<std::size_t>(layout.bytes) + kCacheLine - 1) / kCacheLine * kCacheLine;
+  const std::int64_t element = size_of(b.type);
+  const std::size_t panel_bytes = cpu::line_up(layout.bytes);
   // Elements that panels refer to are kept behind them.
-  const std::int64_t kept = code.refers_to_elements ? b.rows * b.cols * size_of(b.type) : 0;
+  const std::int64_t kept = code.refers_to_elements ? b.rows * b.cols * element : 0;
   packed.bytes_ = panel_bytes + static_cast<std::size_t>(kept);
   auto* memory = static_cast<unsigned char*>(cpu::allocate_pages(packed.bytes_));
   if (memory == nullptr) {
@@ -73,15 +65,15 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
                 "pack fewer columns at a time");
   }
   packed.data_ = std::shared_ptr<const void>(memory, std::free);
-  if (code.refers_to_elements) b = copy_of(b, memory + panel_bytes);
+  cpu::PackSource source{b.data, b.cols, b.rows, b.col_stride, b.row_stride};
+  if (code.refers_to_elements) source = copy_of(source, element, memory + panel_bytes);
 
-  const std::int64_t element = size_of(b.type);
   for (std::int64_t iteration = 0; iteration < layout.iterations; ++iteration) {
     const std::int64_t k = iteration * layout.panel.block_rows;
-    const auto* from = static_cast<const unsigned char*>(b.data) + k * b.row_stride * element;
-    code.pack_b(
-        {from, b.cols, std::min(layout.panel.block_rows, b.rows - k), b.col_stride, b.row_stride},
-        memory + layout.offset(iteration, 0, 0));
+    cpu::PackSource block = source;
+    block.data = static_cast<const unsigned char*>(source.data) + k * source.depth_stride * element;
+    block.depth = std::min(layout.panel.block_rows, b.rows - k);
+    code.pack_b(block, memory + layout.offset(iteration, 0, 0));
   }
   return packed;
 }

@@ -13,13 +13,9 @@
 #include <vector>
 
 #include "core/catalogue.hpp"
-#include "cpu/cpuid.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/run.hpp"
 #include "support/kernel_runs.hpp"
-#include "support/setting.hpp"
-#include "tessera/error.hpp"
-#include "tessera/machine.hpp"
 #include "tessera/packed.hpp"
 
 namespace tessera {
@@ -394,25 +390,6 @@ TEST(ResiduesOfF64, APackedBKeepsItsElements) {
       ASSERT_EQ(sums.c[i], expected[i]) << i;
     }
   }
-}
-
-TEST(ResiduesOfF64, TheEnvironmentSaysWhetherTheHostDoes) {
-  constexpr const char* kName = "TESSERA_SPLIT_F64";
-  const bool may = host_machine().architecture == "amx";
-  {
-    const test::Setting on(kName, "1");
-    EXPECT_EQ(host_machine().splits_f64, may);
-  }
-  {
-    const test::Setting off(kName, "0");
-    EXPECT_FALSE(host_machine().splits_f64);
-  }
-  {
-    const test::Setting wrong(kName, "yes");
-    EXPECT_THROW(host_machine(), Error);
-  }
-  const test::Setting unset(kName, nullptr);
-  EXPECT_EQ(host_machine().splits_f64, may && cpu::is_granite_rapids_or_later());
 }
 
 }  // namespace

@@ -13,13 +13,9 @@
 
 #include "core/catalogue.hpp"
 #include "core/convert.hpp"
-#include "cpu/cpuid.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/run.hpp"
 #include "support/kernel_runs.hpp"
-#include "support/setting.hpp"
-#include "tessera/error.hpp"
-#include "tessera/machine.hpp"
 
 namespace tessera {
 namespace {
@@ -331,25 +327,6 @@ TEST(SplitF32, BitsDoNotDependOnHowTheProductIsTurned) {
                 turned[static_cast<std::size_t>(j * kRows + i)]);
     }
   }
-}
-
-TEST(SplitF32, TheEnvironmentSaysWhetherTheHostDoes) {
-  constexpr const char* kName = "TESSERA_SPLIT_F32";
-  const bool may = host_machine().architecture == "amx";
-  {
-    const test::Setting on(kName, "1");
-    EXPECT_EQ(host_machine().splits_f32, may);
-  }
-  {
-    const test::Setting off(kName, "0");
-    EXPECT_FALSE(host_machine().splits_f32);
-  }
-  {
-    const test::Setting wrong(kName, "yes");
-    EXPECT_THROW(host_machine(), Error);
-  }
-  const test::Setting unset(kName, nullptr);
-  EXPECT_EQ(host_machine().splits_f32, may && cpu::is_granite_rapids_or_later());
 }
 
 // One element that parts do not hold, beside zeros, wherever it is and however operands lie, are

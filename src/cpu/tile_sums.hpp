@@ -61,6 +61,22 @@ void scale_into(const BlockTask& task, const Acc* value, int value_stride, Acc* 
   }
 }
 
+// Some rows and columns of a block from (row, col) on, its operands still the whole block's;
+// `finish` is what follows these sums, if anything does.
+template <class Acc>
+BlockTask sub_task(const BlockTask& task, std::int64_t row, std::int64_t col, std::int64_t rows,
+                   std::int64_t cols, Finish& finish) {
+  BlockTask sub = task;
+  sub.rows = rows;
+  sub.cols = cols;
+  if (task.sum != nullptr) sub.sum = static_cast<Acc*>(task.sum) + row * task.sum_stride + col;
+  if (task.finish != nullptr) {
+    finish = sub_block(*task.finish, row, col);
+    sub.finish = &finish;
+  }
+  return sub;
+}
+
 // As seen where C's rows and columns have changed places.
 Finish turned_round(Finish finish) {
   const std::int64_t row_stride = finish.row_stride;

@@ -61,8 +61,8 @@ inline void add_whole_products(const BlockOperand& a, const BlockOperand& b, std
   const bool b_is_whole = PanelsOfF32::range_behind(b, 0).is_whole != 0;
   alignas(64) F32Block joined_a = {};
   alignas(64) F32Block joined_b;
-  const unsigned char* chunk_a = PanelsOfF32::panel_of(a, 0);
-  const unsigned char* chunk_b = PanelsOfF32::panel_of(b, 0);
+  const unsigned char* chunk_a = panel_of(a, 0);
+  const unsigned char* chunk_b = panel_of(b, 0);
   for (; chunks > 0; --chunks, chunk_a += kChunkBytesOfF32, chunk_b += kChunkBytesOfF32) {
     const float* const rows = elements_of_a(chunk_a, a_is_whole, rows_of_strip, joined_a);
     const float* const columns = elements_of_b(chunk_b, b_is_whole, joined_b);
@@ -123,19 +123,11 @@ inline void multiply_by_vectors(const BlockTask& task) {
 inline void multiply_one_by_one(const BlockTask& task, void (*multiply_parts)(const BlockTask&)) {
   for (std::int64_t col = 0; col < task.cols; col += kBlock) {
     for (std::int64_t row = 0; row < task.rows; row += kBlock) {
-      BlockTask block = task;
-      block.rows = some_of(task.rows - row, kBlock);
-      block.cols = some_of(task.cols - col, kBlock);
-      block.a.data = PanelsOfF32::panel_of(task.a, row / kBlock);
-      block.b.data = PanelsOfF32::panel_of(task.b, col / kBlock);
-      if (task.sum != nullptr) {
-        block.sum = static_cast<float*>(task.sum) + row * task.sum_stride + col;
-      }
       Finish finish;
-      if (task.finish != nullptr) {
-        finish = sub_block(*task.finish, row, col);
-        block.finish = &finish;
-      }
+      BlockTask block = sub_task<float>(task, row, col, some_of(task.rows - row, kBlock),
+                                        some_of(task.cols - col, kBlock), finish);
+      block.a.data = panel_of(task.a, row / kBlock);
+      block.b.data = panel_of(task.b, col / kBlock);
       parts_hold(block) ? multiply_parts(block) : multiply_by_vectors(block);
     }
   }

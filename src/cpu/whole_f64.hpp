@@ -9,6 +9,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/pack_f64_residues.hpp"
 #include "cpu/tile_registers.hpp"
+#include "cpu/tile_sums.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -44,23 +45,19 @@ inline PackSource some_of_k(const F64Source& source, std::int64_t first, int mos
 // `room` for the panels of so many of k and the sums.
 inline void multiply_whole(const KernelCode& code, const BlockTask& task, const WholePart& part,
                            unsigned char* room) {
-  BlockTask whole = task;
-  whole.rows = part.a.along;
-  whole.cols = part.b.along;
+  Finish finish;
+  BlockTask whole = sub_task<double>(task, part.row, part.col, part.a.along, part.b.along, finish);
+  const Finish* const finish_or_none = whole.finish;
   whole.passing_panel = nullptr;
   const int most = task.sum != nullptr ? kDepthOfWhole : kDepthBesideSums;
   unsigned char* const panels_a = room;
   unsigned char* const panels_b =
       panels_a + panels_of(whole.rows, code.mr) * code.panel_bytes_a(most);
   unsigned char* const sums = panels_b + panels_of(whole.cols, code.nr) * code.panel_bytes_b(most);
-  if (task.sum != nullptr) {
-    whole.sum = static_cast<double*>(task.sum) + part.row * task.sum_stride + part.col;
-  } else {
+  if (task.sum == nullptr) {
     whole.sum = sums;
     whole.sum_stride = whole.cols;
   }
-  Finish finish;
-  if (task.finish != nullptr) finish = sub_block(*task.finish, part.row, part.col);
   for (std::int64_t first = 0; first < task.depth; first += most) {
     const PackSource a = some_of_k(part.a, first, most);
     const PackSource b = some_of_k(part.b, first, most);
@@ -69,8 +66,7 @@ inline void multiply_whole(const KernelCode& code, const BlockTask& task, const 
     whole.depth = a.depth;
     whole.a = {panels_a, false, 0, 0, code.panel_bytes_a(a.depth)};
     whole.b = {panels_b, false, 0, 0, code.panel_bytes_b(a.depth)};
-    const bool is_last = first + most >= task.depth;
-    whole.finish = is_last && task.finish != nullptr ? &finish : nullptr;
+    whole.finish = first + most >= task.depth ? finish_or_none : nullptr;
     LookAhead ahead;
     whole.ahead = &ahead;
     code.multiply(whole);
