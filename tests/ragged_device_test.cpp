@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/flatten.hpp"
 #include "ragged.hpp"
 #include "tessera/error.hpp"
 #include "tessera/grouped.hpp"

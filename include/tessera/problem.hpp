@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "tessera/element_type.hpp"
+#include "tessera/epilogue.hpp"
 #include "tessera/export.hpp"
 #include "tessera/matrix_view.hpp"
+#include "tessera/operand_layout.hpp"
 
 namespace tessera {
 
@@ -20,49 +21,6 @@ struct GemmShape {
 
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
-
-enum class BiasAxis : std::uint8_t {
-  none,
-  row,     // one value per row of C: m values
-  column,  // one value per column of C: n values
-};
-
-enum class Activation : std::uint8_t { none, relu, gelu_tanh, gelu_erf, silu };
-
-struct Epilogue {
-  BiasAxis bias = BiasAxis::none;
-  Activation activation = Activation::none;
-
-  friend bool operator==(const Epilogue&, const Epilogue&) = default;
-};
-
-TESSERA_API std::string_view name_of(BiasAxis axis);
-TESSERA_API std::string_view name_of(Activation activation);
-TESSERA_API BiasAxis bias_axis_from_name(std::string_view name);
-TESSERA_API Activation activation_from_name(std::string_view name);
-
-// How an operand lies in memory, as far as it decides which kernels can read it.
-enum class Major : std::uint8_t {
-  row,      // col_stride is 1
-  column,   // row_stride is 1
-  general,  // neither
-  packed,   // B alone, on a CPU: as pack_b leaves it (packed.hpp)
-};
-
-struct OperandLayout {
-  Major major = Major::row;
-  // The largest power of two, up to 128, that divides the base address and the outer stride in
-  // bytes, of every group. TMA wants 16.
-  int alignment = 16;
-
-  friend bool operator==(const OperandLayout&, const OperandLayout&) = default;
-};
-
-// Of a packed B.
-inline constexpr OperandLayout kPackedLayout{Major::packed, 128};
-
-TESSERA_API std::string_view name_of(Major major);
-TESSERA_API Major major_from_name(std::string_view name);
 
 struct Problem {
   GemmTypes types;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tessera/problem.hpp"
+#include "tessera/epilogue.hpp"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "cuda/kernel_launch.hpp"
+#include "cuda/kernel_arguments.hpp"
 
 namespace tessera::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cuda/kernel_launch.hpp"
+#include "cuda/kernel_arguments.hpp"
 #include "cuda/ptx/arrival_counter.cuh"
 #include "schedule/fixup.hpp"
 #include "schedule/work_item.hpp"

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "schedule/host_device.hpp"
-#include "tessera/problem.hpp"
 
 namespace tessera::cuda {
 
@@ -44,26 +43,5 @@ struct GroupOperands {
             bias_stride};
   }
 };
-
-inline GroupOperands flatten(const Operands& operands) {
-  const ConstMatrixView& a = operands.a;
-  const ConstMatrixView& b = operands.b;
-  const MatrixView& c = operands.c;
-  const ConstVectorView& bias = operands.bias;
-  return {.a = a.data,
-          .b = b.data,
-          .c = c.data,
-          .bias = bias.data,
-          .m = c.rows,
-          .n = c.cols,
-          .k = a.cols,
-          .a_row_stride = a.row_stride,
-          .a_col_stride = a.col_stride,
-          .b_row_stride = b.row_stride,
-          .b_col_stride = b.col_stride,
-          .c_row_stride = c.row_stride,
-          .c_col_stride = c.col_stride,
-          .bias_stride = bias.stride};
-}
 
 }  // namespace tessera::cuda

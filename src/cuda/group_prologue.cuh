@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "cuda/device_groups.hpp"
-#include "cuda/kernel_launch.hpp"
+#include "cuda/kernel_arguments.hpp"
 #include "cuda/workspace.hpp"
 #include "schedule/first_items.hpp"
 #include "schedule/group_line.hpp"

@@ -7,7 +7,7 @@
 
 #include "cuda/device_groups.hpp"
 #include "cuda/group_columns.hpp"
-#include "cuda/kernel_launch.hpp"
+#include "cuda/kernel_arguments.hpp"
 #include "cuda/sm90_arguments.hpp"
 #include "schedule/group_line.hpp"
 

@@ -11,7 +11,7 @@
 #include "cuda/block_recorder.cuh"
 #include "cuda/epilogue.cuh"
 #include "cuda/fixup.cuh"
-#include "cuda/kernel_launch.hpp"
+#include "cuda/general_list.hpp"
 #include "cuda/multiply.cuh"
 #include "cuda/operand_tile.cuh"
 #include "schedule/partition.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "cuda/kernel_launch.hpp"
+#include "cuda/kernel_arguments.hpp"
 #include "cuda/workspace.hpp"
 #include "schedule/grouped.hpp"
 #include "schedule/partition.hpp"

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cuda/check.hpp"
+#include "cuda/flatten.hpp"
 #include "cuda/launch_trace.hpp"
 #include "schedule/partition_of.hpp"
 

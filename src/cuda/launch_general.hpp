@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "cuda/kernel_launch.hpp"
+#include "cuda/general_list.hpp"
 #include "cuda/launch.hpp"
 
 namespace tessera::cuda {

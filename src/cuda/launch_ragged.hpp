@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cuda/device_groups.hpp"
-#include "cuda/kernel_launch.hpp"
+#include "cuda/general_list.hpp"
 #include "cuda/launch.hpp"
 #include "schedule/group_line.hpp"
 

@@ -8,6 +8,7 @@
 #include "core/plain_product.hpp"
 #include "core/sm90_tiles.hpp"
 #include "core/turned_axis.hpp"
+#include "cuda/flatten.hpp"
 #include "cuda/group_prologue.cuh"
 #include "cuda/group_records.hpp"
 #include "cuda/launch_ragged.hpp"

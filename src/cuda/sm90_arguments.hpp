@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "cuda/group_columns.hpp"
-#include "cuda/kernel_launch.hpp"
+#include "cuda/kernel_arguments.hpp"
 #include "cuda/trace_record.hpp"
 #include "cuda/workspace.hpp"
 #include "schedule/cut_rows.hpp"

@@ -1,19 +1,16 @@
-// What every CUDA kernel of ours is given, and how the dispatcher finds and starts one. run.cu
-// fills KernelArguments from a Plan and Operands; the kernels' own files define the launch
-// functions.
+// What CUDA's kernels are given, and what they have in common of it: the general ones all of
+// KernelArguments, Hopper's have arguments of their own (sm90_arguments.hpp). Kernels take minutes
+// to compile, so neither tessera/problem.hpp nor plan.hpp is included here.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "cuda/group_operands.hpp"
 #include "cuda/trace_record.hpp"
 #include "schedule/iteration_space.hpp"
 #include "schedule/partition.hpp"
-#include "tessera/problem.hpp"
+#include "tessera/element_type.hpp"
+#include "tessera/epilogue.hpp"
 
 namespace tessera::cuda {
 
@@ -77,21 +74,5 @@ struct KernelArguments {
     return operands != nullptr ? operands[index] : inline_operands[index];
   }
 };
-
-struct LaunchRequest {
-  KernelArguments arguments;
-  OperandLayout a, b, c;  // what holds for all groups
-  cudaStream_t stream = nullptr;
-};
-
-// A compiled kernel: the catalogue's name and the function that starts it, one block per worker of
-// the partition.
-struct CudaKernel {
-  std::string_view name;
-  cudaError_t (*launch)(const LaunchRequest& request);
-};
-
-// The kernels with ordinary loads (kernel_general.cuh), for any GPU from sm_80 on.
-std::span<const CudaKernel> general_kernels();
 
 }  // namespace tessera::cuda
