@@ -5,34 +5,27 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "c_api_convert.hpp"
+#include "c_api_handles.hpp"
 #include "tessera/log.hpp"
 #include "tessera/tessera.hpp"
-
-struct tessera_machine {
-  tessera::Machine value;
-};
-struct tessera_options {
-  tessera::PlanOptions value;
-};
-struct tessera_plan {
-  tessera::Plan value;
-};
 
 namespace {
 
 using tessera::Error;
 using tessera::ErrorCode;
 using tessera::c_api::epilogue_of;
+using tessera::c_api::give;
 using tessera::c_api::groups_of;
 using tessera::c_api::guarded;
+using tessera::c_api::operands_of;
 using tessera::c_api::require;
 using tessera::c_api::run_options_of;
-using tessera::c_api::view_of;
 
 // ---- Options by name ----
 
@@ -108,10 +101,19 @@ void copy_text(const std::string& text, char* buffer, std::size_t size, std::siz
   std::memcpy(buffer, text.c_str(), bytes);
 }
 
-// Hands a new object over only when it is complete.
-template <class Handle, class Value>
-void give(Handle** handle, Value&& value) {
-  *handle = new Handle{std::forward<Value>(value)};
+// What plans for these are made with: where the caller does not say, what their packed B's are for.
+tessera::PlanOptions options_beside(const tessera_options* options,
+                                    std::span<const tessera::Operands> groups) {
+  tessera::PlanOptions choices = options == nullptr ? tessera::PlanOptions{} : options->value;
+  for (const tessera::Operands& o : groups) {
+    if (o.packed_b == nullptr) continue;
+    const tessera::PlanOptions fitting = tessera::options_for(*o.packed_b);
+    if (!choices.kernel) choices.kernel = fitting.kernel;
+    if (!choices.tile) choices.tile = fitting.tile;
+    if (choices.tile->block_k == 0) choices.tile->block_k = fitting.tile->block_k;
+    break;
+  }
+  return choices;
 }
 
 }  // namespace
@@ -155,8 +157,7 @@ int tessera_version_number(void) {
 tessera_status tessera_gemm(double alpha, tessera_const_matrix a, tessera_const_matrix b,
                             double beta, tessera_matrix c, const tessera_run_options* options) {
   return guarded([&] {
-    tessera::gemm(alpha, {view_of(a, "A's type"), view_of(b, "B's type"), view_of(c, "C's type")},
-                  beta, {}, run_options_of(options));
+    tessera::gemm(alpha, operands_of({a, b, c, {}}), beta, {}, run_options_of(options));
   });
 }
 
@@ -242,13 +243,12 @@ tessera_status tessera_plan_create(const tessera_operands* groups, size_t group_
                                    tessera_plan** plan) {
   return guarded([&] {
     require(plan, "plan");
+    const std::vector<tessera::Operands> operands = groups_of(groups, group_count);
     const tessera::Problem problem =
-        tessera::describe(groups_of(groups, group_count), alpha, beta, epilogue_of(epilogue));
-    const tessera::PlanOptions choices =
-        options == nullptr ? tessera::PlanOptions{} : options->value;
+        tessera::describe(operands, alpha, beta, epilogue_of(epilogue));
     give(plan,
          tessera::make_plan(problem, machine == nullptr ? tessera::host_machine() : machine->value,
-                            choices));
+                            options_beside(options, operands)));
   });
 }
 

@@ -1,7 +1,10 @@
 #include "c_api_convert.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+
+#include "c_api_handles.hpp"
 
 namespace tessera::c_api {
 namespace {
@@ -42,7 +45,7 @@ tessera_status status_of(ErrorCode code) noexcept {
   return TESSERA_INTERNAL;
 }
 
-ElementType type_of(tessera_type type, std::string_view argument) {
+ElementType type_of(tessera_type type, std::string_view owner) {
   static_assert(TESSERA_F64 == static_cast<int>(ElementType::f64));
   static_assert(TESSERA_F32 == static_cast<int>(ElementType::f32));
   static_assert(TESSERA_F16 == static_cast<int>(ElementType::f16));
@@ -50,27 +53,53 @@ ElementType type_of(tessera_type type, std::string_view argument) {
   static_assert(TESSERA_I8 == static_cast<int>(ElementType::i8));
   static_assert(TESSERA_U8 == static_cast<int>(ElementType::u8));
   static_assert(TESSERA_I32 == static_cast<int>(ElementType::i32));
-  return checked<ElementType>(type, TESSERA_I32, argument);
-}
-
-ConstMatrixView view_of(const tessera_const_matrix& m, std::string_view argument) {
-  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, argument)};
-}
-
-MatrixView view_of(const tessera_matrix& m, std::string_view argument) {
-  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, argument)};
+  const int number = static_cast<int>(type);
+  const bool is_known = number >= 0 && number <= static_cast<int>(TESSERA_I32);
+  // The name is made for a message alone.
+  return is_known ? static_cast<ElementType>(number)
+                  : checked<ElementType>(type, TESSERA_I32, std::string(owner) + "'s type");
 }
 
 namespace {
 
-Operands operands_of(const tessera_operands& o) {
-  return {view_of(o.a, "A's type"),
-          view_of(o.b, "B's type"),
-          view_of(o.c, "C's type"),
-          {o.bias.data, o.bias.size, o.bias.stride, type_of(o.bias.type, "bias's type")}};
+bool is_packed(const tessera_const_matrix& m) {
+  return m.row_stride == TESSERA_PACKED && m.col_stride == TESSERA_PACKED + 1;
 }
 
 }  // namespace
+
+ConstMatrixView view_of(const tessera_const_matrix& m, std::string_view owner) {
+  // In either order of the strides.
+  if (std::min(m.row_stride, m.col_stride) == TESSERA_PACKED) {
+    throw Error(
+        ErrorCode::invalid_argument, owner, "be a matrix in memory",
+        m.row_stride == TESSERA_PACKED ? "one that is packed" : "one that is packed, transposed",
+        "pass one that is packed as b of tessera_gemm, tessera_grouped_gemm or a plan, "
+        "as tessera_packed_view returns it");
+  }
+  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, owner)};
+}
+
+MatrixView view_of(const tessera_matrix& m, std::string_view owner) {
+  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride, type_of(m.type, owner)};
+}
+
+Operands operands_of(const tessera_operands& o) {
+  Operands operands;
+  operands.a = view_of(o.a, "A");
+  if (is_packed(o.b)) {
+    require(o.b.data, "B's data");
+    operands.packed_b = &static_cast<const tessera_packed*>(o.b.data)->value;
+    operands.b = {nullptr,  o.b.rows,
+                  o.b.cols, std::max<std::int64_t>(o.b.cols, 1),
+                  1,        type_of(o.b.type, "B")};
+  } else {
+    operands.b = view_of(o.b, "B");
+  }
+  operands.c = view_of(o.c, "C");
+  operands.bias = {o.bias.data, o.bias.size, o.bias.stride, type_of(o.bias.type, "bias")};
+  return operands;
+}
 
 std::vector<Operands> groups_of(const tessera_operands* groups, std::size_t count) {
   if (count > 0) require(groups, "groups");

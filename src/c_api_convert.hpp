@@ -58,10 +58,12 @@ To checked(From value, int last, std::string_view argument) {
   return static_cast<To>(number);
 }
 
-ElementType type_of(tessera_type type, std::string_view argument);
-ConstMatrixView view_of(const tessera_const_matrix& matrix, std::string_view argument);
-MatrixView view_of(const tessera_matrix& matrix, std::string_view argument);
+// `owner`: whose type it is, for messages.
+ElementType type_of(tessera_type type, std::string_view owner);
+ConstMatrixView view_of(const tessera_const_matrix& matrix, std::string_view owner);
+MatrixView view_of(const tessera_matrix& matrix, std::string_view owner);
 Epilogue epilogue_of(const tessera_epilogue* epilogue);
+Operands operands_of(const tessera_operands& operands);
 std::vector<Operands> groups_of(const tessera_operands* groups, std::size_t count);
 RunOptions run_options_of(const tessera_run_options* options);
 

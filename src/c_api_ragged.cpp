@@ -14,32 +14,29 @@ tessera::IndexArray indices_of(const tessera_indices& indices, std::string_view 
           checked<tessera::IndexType>(indices.type, TESSERA_INDEX_I64, argument)};
 }
 
-tessera::ConstBatchView batch_of(const tessera_const_batch& b, std::string_view argument) {
+tessera::ConstBatchView batch_of(const tessera_const_batch& b, std::string_view owner) {
   return {b.data,         b.groups,     b.rows,       b.cols,
-          b.group_stride, b.row_stride, b.col_stride, type_of(b.type, argument)};
+          b.group_stride, b.row_stride, b.col_stride, type_of(b.type, owner)};
 }
 
-tessera::BatchView batch_of(const tessera_batch& b, std::string_view argument) {
+tessera::BatchView batch_of(const tessera_batch& b, std::string_view owner) {
   return {b.data,         b.groups,     b.rows,       b.cols,
-          b.group_stride, b.row_stride, b.col_stride, type_of(b.type, argument)};
+          b.group_stride, b.row_stride, b.col_stride, type_of(b.type, owner)};
 }
 
 tessera::RaggedRows products_of(const tessera_ragged_rows& rows) {
-  return {view_of(rows.a, "A's type"), indices_of(rows.offsets, "offsets' type"),
-          batch_of(rows.b, "B's type"), view_of(rows.c, "C's type"),
-          view_of(rows.bias, "bias's type")};
+  return {view_of(rows.a, "A"), indices_of(rows.offsets, "offsets' type"), batch_of(rows.b, "B"),
+          view_of(rows.c, "C"), view_of(rows.bias, "bias")};
 }
 
 tessera::MaskedRows products_of(const tessera_masked_rows& rows) {
-  return {batch_of(rows.a, "A's type"), indices_of(rows.counts, "counts' type"),
-          batch_of(rows.b, "B's type"), batch_of(rows.c, "C's type"),
-          view_of(rows.bias, "bias's type")};
+  return {batch_of(rows.a, "A"), indices_of(rows.counts, "counts' type"), batch_of(rows.b, "B"),
+          batch_of(rows.c, "C"), view_of(rows.bias, "bias")};
 }
 
 tessera::RaggedK products_of(const tessera_ragged_k& depth) {
-  return {view_of(depth.a, "A's type"), view_of(depth.b, "B's type"),
-          indices_of(depth.offsets, "offsets' type"), batch_of(depth.c, "C's type"),
-          view_of(depth.bias, "bias's type")};
+  return {view_of(depth.a, "A"), view_of(depth.b, "B"), indices_of(depth.offsets, "offsets' type"),
+          batch_of(depth.c, "C"), view_of(depth.bias, "bias")};
 }
 
 tessera::PointerArray products_of(const tessera_pointer_array& array) {
@@ -49,8 +46,8 @@ tessera::PointerArray products_of(const tessera_pointer_array& array) {
   const auto bound = [](std::int64_t size) { return size > 0 ? size : tessera::kUnbounded; };
   tessera::PointerArray products;
   products.groups = array.groups;
-  products.types = {type_of(array.type_a, "A's type"), type_of(array.type_b, "B's type"),
-                    type_of(array.type_c, "C's type")};
+  products.types = {type_of(array.type_a, "A"), type_of(array.type_b, "B"),
+                    type_of(array.type_c, "C")};
   products.a = array.a;
   products.b = array.b;
   products.c = array.c;
@@ -113,7 +110,7 @@ tessera_status tessera_gated_rows_gemm(const tessera_ragged_rows* products,
   return guarded([&] {
     require(products, "products");
     require(up, "up");
-    tessera::gated_gemm(products_of(*products), batch_of(*up, "up's type"),
+    tessera::gated_gemm(products_of(*products), batch_of(*up, "up"),
                         checked<tessera::Activation>(activation, TESSERA_SILU, "activation"),
                         run_options_of(options));
   });

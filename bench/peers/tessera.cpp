@@ -42,13 +42,17 @@ class OtherBuild final : public Peer {
   std::vector<PeerCall> prepare(const std::vector<Operands>& groups, double alpha, double beta,
                                 bool packs_b) override {
     const std::string routine = "tessera_plan_run";
-    if (packs_b) return {{routine, {}, "the C interface has no packed B"}};
     std::vector<tessera_operands> products;
+    std::vector<std::shared_ptr<tessera_packed>> packed;
     for (const Operands& group : groups) {
-      products.push_back({c_view<tessera_const_matrix>(group.a),
-                          c_view<tessera_const_matrix>(group.b),
-                          c_view<tessera_matrix>(group.c),
-                          {}});
+      auto b = c_view<tessera_const_matrix>(group.b);
+      if (packs_b) {
+        packed.push_back(pack(b, group.a));
+        if (packed.back() == nullptr) return {{routine, {}, "that build cannot pack B"}};
+        b = TESSERA_OF(library_, tessera_packed_view)(packed.back().get());
+      }
+      products.push_back(
+          {c_view<tessera_const_matrix>(group.a), b, c_view<tessera_matrix>(group.c), {}});
     }
     const std::shared_ptr<tessera_machine> machine = host_machine();
     tessera_plan* made = nullptr;
@@ -62,7 +66,7 @@ class OtherBuild final : public Peer {
     options.struct_size = sizeof(options);
     options.threads = threads_;
     auto* const run = TESSERA_OF(library_, tessera_plan_run);
-    const auto call = [run, plan, products = std::move(products), options] {
+    const auto call = [run, plan, packed, products = std::move(products), options] {
       run(plan.get(), products.data(), products.size(), &options);
     };
     return {{routine, call, ""}};
@@ -73,6 +77,16 @@ class OtherBuild final : public Peer {
     if (status == TESSERA_OK) return;
     throw Error(ErrorCode::unsupported, "peer 'tessera'", "give " + what,
                 TESSERA_OF(library_, tessera_last_error)(), "use a build nearer to this one");
+  }
+
+  // Null where it cannot, as builds before 0.1.0 was released.
+  std::shared_ptr<tessera_packed> pack(const tessera_const_matrix& b,
+                                       const ConstMatrixView& a) const {
+    auto* const pack_b = library_.find<decltype(tessera_pack_b)>("tessera_pack_b");
+    tessera_packed* packed = nullptr;
+    const auto type_a = static_cast<tessera_type>(a.type);
+    if (pack_b == nullptr || pack_b(b, a.rows, type_a, &packed) != TESSERA_OK) return nullptr;
+    return {packed, TESSERA_OF(library_, tessera_packed_destroy)};
   }
 
   // As the other build sees this machine, with as many workers as threads are asked for.

@@ -54,9 +54,11 @@ class PackedMatrix {
 // without memory, out_of_memory.
 TESSERA_API PackedMatrix pack_b(const Plan& plan, ConstMatrixView b);
 
-// The same for the plan of products of so many rows, A of B's type, on this CPU. Products of one
-// grouped call need one kernel and block_k: for those, and for u8·i8, pack for a plan.
+// The same for the plan of products of about so many rows on this CPU, with an A of B's type, or of
+// `type_a`: u8 beside i8. Products of one grouped call need one kernel and block_k: for those pack
+// for a plan.
 TESSERA_API PackedMatrix pack_b(ConstMatrixView b, std::int64_t rows);
+TESSERA_API PackedMatrix pack_b(ConstMatrixView b, std::int64_t rows, ElementType type_a);
 
 // For plans that a packed B is to fit: its kernel and block_k. The problem's b.major is
 // Major::packed then, as describe() says of operands with a packed B. Where the kernel computes a

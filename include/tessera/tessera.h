@@ -338,6 +338,34 @@ TESSERA_API tessera_status tessera_plan_run(const tessera_plan* plan,
                                             const tessera_run_options* options);
 TESSERA_API void tessera_plan_destroy(tessera_plan* plan);
 
+/* ---- Weights that are packed ahead, CPU only ---- */
+
+/* A B in the order that a CPU's kernel reads: weights, multiplied by many inputs. Many threads may
+ * use one at once. Where the kernel computes a row by what others hold (f32 in parts, f64 by
+ * residues), it does not go with batch_invariant. */
+typedef struct tessera_packed tessera_packed;
+
+/* Packs b (k×n, any strides, at least one element) for products of about `rows` rows with an A of
+ * type_a: b's own, or u8 beside i8. Products of any number of rows can be made with it, though
+ * another packing might be faster for many more or fewer. b's memory is not read any more
+ * afterwards. */
+TESSERA_API tessera_status tessera_pack_b(tessera_const_matrix b, int64_t rows, tessera_type type_a,
+                                          tessera_packed** packed);
+/* The same for the kernel and depth of a plan: the products of one grouped call need one of each.
+ */
+TESSERA_API tessera_status tessera_plan_pack_b(const tessera_plan* plan, tessera_const_matrix b,
+                                               tessera_packed** packed);
+/* The row_stride of a matrix that is packed; its col_stride is one more, so that a transposed one,
+ * which there is not, is refused. */
+#define TESSERA_PACKED INT64_MIN
+/* The packed matrix as the b of tessera_gemm, of tessera_grouped_gemm, and of a plan, which gets
+ * the kernel and the depth that it was packed for unless options name others; a run refuses one
+ * packed for others than its plan's. `data` is the handle, which has to live as long as the view is
+ * used. Of NULL a view that every call refuses. */
+TESSERA_API tessera_const_matrix tessera_packed_view(const tessera_packed* packed);
+TESSERA_API tessera_status tessera_packed_bytes(const tessera_packed* packed, size_t* bytes);
+TESSERA_API void tessera_packed_destroy(tessera_packed* packed);
+
 /* ---- Logging ---- */
 
 /* `line` ends with no newline and is valid during the call, which may come from any thread. */

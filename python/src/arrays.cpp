@@ -1,6 +1,8 @@
 #include "arrays.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace tessera::python {
@@ -59,12 +61,26 @@ void set_extents(Memory& memory, const char* argument, std::size_t dimensions,
 template <class Either>
 Memory memory_of_either(const Either& either, const char* argument) {
   if (const Memory* const memory = std::get_if<Memory>(&either)) return *memory;
-  const auto& array = std::get<1>(either);
+  const auto& array = std::get<std::variant_size_v<Either> - 1>(either);
   Memory memory;
   memory.data = const_cast<void*>(static_cast<const void*>(array.data()));
   memory.type = type_of(array.dtype(), argument);
   memory.device = device_of(array, argument);
   set_extents(memory, argument, array.ndim(), array.shape_ptr(), array.stride_ptr());
+  return memory;
+}
+
+Memory memory_of_b(const Input& input) {
+  const PackedMatrix* const packed = std::get_if<PackedMatrix>(&input);
+  if (packed == nullptr) return memory_of(input, "B");
+  Memory memory;
+  memory.dimensions = 2;
+  memory.shape[0] = packed->rows();
+  memory.shape[1] = packed->cols();
+  memory.strides[0] = packed->cols();
+  memory.strides[1] = 1;
+  memory.type = packed->type();
+  memory.packed = packed;
   return memory;
 }
 
@@ -92,7 +108,7 @@ void check_dimensions(const Memory& memory, std::int64_t batch, bool is_batch,
   }
   throw Error(ErrorCode::invalid_argument, argument,
               is_batch ? "have 2 dimensions, or 3 with " + std::to_string(batch) + " matrices as C"
-                       : "have 2 dimensions, as C has",
+                       : "have 2 dimensions",
               "shape (" + shape + ")", "reshape the array");
 }
 
@@ -102,9 +118,23 @@ void check_device(const Memory& memory, int device, const char* argument) {
               "an array of another", "move it");
 }
 
+ConstMatrixView matrix_to_pack(const Input& b) {
+  const Memory memory = memory_of(b, "B");
+  check_dimensions(memory, 1, false, "B");
+  if (memory.device != kHost) {
+    throw Error(ErrorCode::unsupported, "B", "lie in host memory, as packing is for a CPU",
+                "a CUDA array", "pass it to the products as it is");
+  }
+  return matrix_of(memory, 0);
+}
+
 }  // namespace
 
 Memory memory_of(const Input& input, const char* argument) {
+  if (std::holds_alternative<PackedMatrix>(input)) {
+    throw Error(ErrorCode::invalid_argument, argument, "be an array", "a packed matrix",
+                "pass that as b of gemm, grouped_gemm, plan or a plan's run");
+  }
   return memory_of_either(input, argument);
 }
 
@@ -115,13 +145,17 @@ Memory memory_of(const Output& output, const char* argument) {
 int append_products(std::vector<Operands>& groups, const Input& a, const Input& b, const Output& c,
                     const std::optional<Input>& bias) {
   const Memory memory_a = memory_of(a, "A");
-  const Memory memory_b = memory_of(b, "B");
+  const Memory memory_b = memory_of_b(b);
   const Memory memory_c = memory_of(c, "C");
   const bool is_batch = memory_c.dimensions == 3;
   const std::int64_t batch = is_batch ? memory_c.shape[0] : 1;
   check_dimensions(memory_c, batch, is_batch, "C");
   check_dimensions(memory_a, batch, is_batch, "A");
   check_dimensions(memory_b, batch, is_batch, "B");
+  if (memory_b.packed != nullptr && memory_c.device != kHost) {
+    throw Error(ErrorCode::unsupported, "B", "lie in the device's memory as C does",
+                "a packed matrix, which only a CPU multiplies", "pass B itself");
+  }
   check_device(memory_a, memory_c.device, "A");
   check_device(memory_b, memory_c.device, "B");
 
@@ -136,10 +170,53 @@ int append_products(std::vector<Operands>& groups, const Input& a, const Input& 
     bias_view = {memory.data, memory.shape[0], memory.strides[0], memory.type};
   }
   for (std::int64_t i = 0; i < batch; ++i) {
-    groups.push_back(
-        {matrix_of(memory_a, i), matrix_of(memory_b, i), matrix_of(memory_c, i), bias_view});
+    groups.push_back({matrix_of(memory_a, i), matrix_of(memory_b, i), matrix_of(memory_c, i),
+                      bias_view, memory_b.packed});
   }
   return memory_c.device;
+}
+
+void bind_packed(nb::module_& module) {
+  nb::class_<PackedMatrix>(module, "PackedMatrix",
+                           "A matrix packed ahead of the products that use it; pack_b makes one.")
+      .def_prop_ro(
+          "shape",
+          [](const PackedMatrix& packed) { return std::make_tuple(packed.rows(), packed.cols()); },
+          "(k, n)")
+      .def_prop_ro(
+          "type", [](const PackedMatrix& packed) { return std::string(name_of(packed.type())); },
+          "The elements' type, as f32.")
+      .def_prop_ro(
+          "kernel", [](const PackedMatrix& packed) { return packed.kernel(); },
+          "The kernel that reads it.")
+      .def_prop_ro(
+          "block_k", [](const PackedMatrix& packed) { return packed.block_k(); },
+          "The depth of its panels, which a plan's tile has to have.")
+      .def_prop_ro(
+          "nbytes", [](const PackedMatrix& packed) { return packed.bytes(); },
+          "The memory that it takes.")
+      .def("__repr__", [](const PackedMatrix& packed) {
+        return "<tessera.PackedMatrix " + std::to_string(packed.rows()) + "x" +
+               std::to_string(packed.cols()) + " " + std::string(name_of(packed.type())) +
+               ", for " + packed.kernel() + ">";
+      });
+  module.def(
+      "pack_b",
+      [](const Input& b, std::int64_t rows, const std::optional<std::string>& type_a) {
+        const ConstMatrixView view = matrix_to_pack(b);
+        const ElementType of_a = type_a ? element_type_from_name(*type_a) : view.type;
+        const nb::gil_scoped_release released;
+        return pack_b(view, rows, of_a);
+      },
+      nb::arg("b"), nb::arg("rows"), nb::arg("type_a").none());
+  module.def(
+      "pack_b_for_plan",
+      [](const Input& b, const Plan& plan) {
+        const ConstMatrixView view = matrix_to_pack(b);
+        const nb::gil_scoped_release released;
+        return pack_b(plan, view);
+      },
+      nb::arg("b"), nb::arg("plan"));
 }
 
 void bind_memory(nb::module_& module) {

@@ -27,12 +27,14 @@ struct Memory {
   std::int64_t strides[kMaxDimensions] = {};  // in elements
   ElementType type = ElementType::f32;
   int device = kHost;
+  const PackedMatrix* packed = nullptr;  // instead of `data`
 };
 
-// A Memory, or an array that speaks DLPack or the buffer protocol.
-using Input = std::variant<Memory, nanobind::ndarray<nanobind::ro>>;
+// A Memory, what pack_b has packed, or an array that speaks DLPack or the buffer protocol.
+using Input = std::variant<Memory, PackedMatrix, nanobind::ndarray<nanobind::ro>>;
 using Output = std::variant<Memory, nanobind::ndarray<>>;
 
+// Refuses what is packed, which only B of a product may be.
 Memory memory_of(const Input& input, const char* argument);
 Memory memory_of(const Output& output, const char* argument);
 
@@ -44,5 +46,6 @@ int append_products(std::vector<Operands>& groups, const Input& a, const Input& 
                     const std::optional<Input>& bias);
 
 void bind_memory(nanobind::module_& module);
+void bind_packed(nanobind::module_& module);
 
 }  // namespace tessera::python

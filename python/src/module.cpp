@@ -93,8 +93,7 @@ void gemm_arrays(const Input& a, const Input& b, const Output& c, double alpha, 
   }
   const nb::gil_scoped_release released;
   if (groups.size() == 1) {
-    const Operands& o = groups.front();
-    gemm(alpha, o.a, o.b, beta, o.c, epilogue, o.bias, options);
+    gemm(alpha, groups.front(), beta, epilogue, options);
   } else {
     grouped_gemm(alpha, groups, beta, epilogue, options);
   }
@@ -135,22 +134,21 @@ int block_of(std::int64_t extent) {
   return static_cast<int>(std::clamp<std::int64_t>(extent, -1, std::numeric_limits<int>::max()));
 }
 
-std::optional<TileConfig> tile_of(const std::optional<ShapeTriple>& tile) {
-  if (!tile) return std::nullopt;
+TileConfig tile_of(const ShapeTriple& tile) {
   TileConfig config;
-  config.block_m = block_of(std::get<0>(*tile));
-  config.block_n = block_of(std::get<1>(*tile));
-  config.block_k = block_of(std::get<2>(*tile));
+  config.block_m = block_of(std::get<0>(tile));
+  config.block_n = block_of(std::get<1>(tile));
+  config.block_k = block_of(std::get<2>(tile));
   return config;
 }
 
 Plan plan_shapes(const std::vector<ShapeTriple>& shapes, const NameTriple& types,
                  const Machine& machine, double alpha, double beta, const std::string& bias_axis,
-                 const std::string& activation, const std::optional<std::string>& schedule,
-                 std::optional<int> workers, std::optional<int> splits,
-                 const std::optional<ShapeTriple>& tile, const std::optional<std::string>& order,
-                 bool two_tile, const std::optional<std::string>& kernel, bool batch_invariant,
-                 bool keep_others) {
+                 const std::string& activation, const std::optional<PackedMatrix>& packed_b,
+                 const std::optional<std::string>& schedule, std::optional<int> workers,
+                 std::optional<int> splits, const std::optional<ShapeTriple>& tile,
+                 const std::optional<std::string>& order, bool two_tile,
+                 const std::optional<std::string>& kernel, bool batch_invariant, bool keep_others) {
   Problem problem = dense_problem(
       {}, {element_type_from_name(std::get<0>(types)), element_type_from_name(std::get<1>(types)),
            element_type_from_name(std::get<2>(types))});
@@ -161,13 +159,20 @@ Plan plan_shapes(const std::vector<ShapeTriple>& shapes, const NameTriple& types
   problem.epilogue = epilogue_of(bias_axis, activation);
 
   PlanOptions options;
+  if (packed_b) {
+    problem.b = kPackedLayout;
+    options = options_for(*packed_b);
+  }
   if (schedule) options.schedule = schedule_kind_from_name(*schedule);
   options.workers = workers;
   options.splits = splits;
-  options.tile = tile_of(tile);
+  if (tile) {
+    options.tile = tile_of(*tile);
+    if (packed_b && options.tile->block_k == 0) options.tile->block_k = packed_b->block_k();
+  }
   if (order) options.order = tile_order_from_name(*order);
   options.two_tile = two_tile;
-  options.kernel = kernel;
+  if (kernel) options.kernel = kernel;
   options.batch_invariant = batch_invariant;
   options.keep_others = keep_others;
   const nb::gil_scoped_release released;
@@ -232,9 +237,9 @@ void bind_plan(nb::module_& m) {
       .def("workspace_bytes", [](const Plan& plan) { return workspace_bytes(plan); })
       .def("run", &run_plan, "a"_a, "b"_a, "c"_a, "biases"_a.none(), "threads"_a, "stream"_a);
   m.def("plan", &plan_shapes, "shapes"_a, "types"_a, "machine"_a, "alpha"_a, "beta"_a,
-        "bias_axis"_a, "activation"_a, "schedule"_a.none(), "workers"_a.none(), "splits"_a.none(),
-        "tile"_a.none(), "order"_a.none(), "two_tile"_a, "kernel"_a.none(), "batch_invariant"_a,
-        "keep_others"_a);
+        "bias_axis"_a, "activation"_a, "packed_b"_a.none(), "schedule"_a.none(), "workers"_a.none(),
+        "splits"_a.none(), "tile"_a.none(), "order"_a.none(), "two_tile"_a, "kernel"_a.none(),
+        "batch_invariant"_a, "keep_others"_a);
 }
 
 }  // namespace
@@ -247,6 +252,7 @@ NB_MODULE(_tessera, m) {
   bind_memory(m);
   bind_machine(m);
   bind_plan(m);
+  bind_packed(m);
   bind_ragged(m);
   m.def("gemm", &gemm_arrays, "a"_a, "b"_a, "c"_a, "alpha"_a, "beta"_a, "bias"_a.none(),
         "bias_axis"_a, "activation"_a, "threads"_a, "stream"_a, "place_addend"_a.none());

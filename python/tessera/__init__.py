@@ -2,10 +2,12 @@
 
 ``gemm`` and ``grouped_gemm`` multiply arrays of any framework that speaks DLPack or the buffer
 protocol, and answer in the caller's framework; ``ragged_gemm`` and ``gated_gemm`` are for groups
-that one array cuts, and for SwiGLU; ``plan`` and ``explain`` say how. ``tessera.torch``
-and ``tessera.jax`` hold the operators for those frameworks' compilers and differentiation.
+that one array cuts, and for SwiGLU; ``pack_b`` is for weights that many products share; ``plan`` and
+``explain`` say how. ``tessera.torch`` and ``tessera.jax`` hold the operators for those frameworks'
+compilers and differentiation.
 """
 
+from ._packed import pack_b
 from ._plan import Plan, explain, plan
 from ._products import gemm, grouped_gemm
 from ._ragged import check_sizes, gated_gemm, ragged_gemm
@@ -14,6 +16,7 @@ from ._tessera import (
     InvalidArgumentError,
     Machine,
     OutOfMemoryError,
+    PackedMatrix,
     UnsupportedError,
     device_count,
     machine_names,
@@ -28,6 +31,7 @@ __all__ = [
     "InvalidArgumentError",
     "Machine",
     "OutOfMemoryError",
+    "PackedMatrix",
     "Plan",
     "UnsupportedError",
     "check_sizes",
@@ -37,6 +41,7 @@ __all__ = [
     "gemm",
     "grouped_gemm",
     "machine_names",
+    "pack_b",
     "plan",
     "ragged_gemm",
     "set_log",

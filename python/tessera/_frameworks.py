@@ -239,7 +239,23 @@ class _Cupy(Framework):
         return like.device
 
 
-_FRAMEWORKS = {"torch": _Torch(), "jax": _Jax(), "jaxlib": _Jax(), "cupy": _Cupy()}
+class _Packed(Framework):
+    """What pack_b has packed, which the extension module knows."""
+
+    def type_name(self, array: Any, argument: str) -> str:
+        return array.type
+
+    def readable(self, array: Any, argument: str) -> Any:
+        return array
+
+
+_FRAMEWORKS = {
+    "torch": _Torch(),
+    "jax": _Jax(),
+    "jaxlib": _Jax(),
+    "cupy": _Cupy(),
+    "tessera": _Packed(),
+}
 _NUMPY = Framework()
 _FRAMEWORK_OF_TYPE: dict[type, Framework] = {}
 

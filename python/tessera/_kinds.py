@@ -8,7 +8,7 @@ import operator
 import reprlib
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ._tessera import InvalidArgumentError, Machine
+from ._tessera import InvalidArgumentError, Machine, PackedMatrix
 
 
 class _Kind(NamedTuple):
@@ -55,6 +55,8 @@ def _are_sizes(value: Any) -> bool:
 
 
 def _is_readable(value: Any) -> bool:
+    if isinstance(value, PackedMatrix):
+        return True
     if hasattr(type(value), "__array__") or hasattr(type(value), "__array_interface__"):
         return True
     if hasattr(type(value), "__dlpack__"):
@@ -119,6 +121,10 @@ _KINDS = {
         "sizes of three whole numbers each",
         lambda v: _is_list(v, is_shape),
         "pass (m, n, k), or a list of such",
+    ),
+    "rows": _WHOLE.or_none(),
+    "plan": _Kind(
+        "a plan", lambda v: hasattr(v, "_handle"), "pass what tessera.plan returns", may_be_none=True
     ),
     "machine": _Kind(
         "a machine or its name",

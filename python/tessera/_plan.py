@@ -232,13 +232,32 @@ def plan(
 
     ``types`` is one element type, or three for a, b and the result. ``machine`` is the name of one
     that ships with the library ("h200"), a Machine, or None for the processor this runs on. What
-    else is given is held fast; the planner chooses the rest.
+    else is given is held fast; the planner chooses the rest. A ``b`` that ``pack_b`` has packed gives
+    the kernel and the depth that it is for, unless ``kernel`` or ``tile`` are given.
     """
+    packed_b = None
     if len(operands) == 2:
-        framework = framework_of(operands[0])
-        m, n = _result_shape(*operands)[-2:]
-        shapes = [(m, n, _shape(operands[0], "a")[-1])]
-        types = framework.type_name(operands[0], "a")
+        a, b = operands
+        m, n = _result_shape(a, b)[-2:]
+        k = _shape(a, "a")[-1]
+        shapes = [(m, n, k)]
+        types = framework_of(a).type_name(a, "a")
+        if _shape(b, "b")[-2] != k:
+            raise _tessera.InvalidArgumentError(
+                f"b: must have as many rows as a has columns, {k}; given shape {tuple(_shape(b, 'b'))}; "
+                "check k, or transpose b"
+            )
+        if isinstance(a, _tessera.PackedMatrix):
+            raise _tessera.InvalidArgumentError(
+                f"a: must be an array; given {a!r}; only b can be packed"
+            )
+        if isinstance(b, _tessera.PackedMatrix):
+            packed_b = b
+            type_b = _type_triple(types)[1]
+            if b.type != type_b:
+                raise _tessera.InvalidArgumentError(
+                    f"b: must be {type_b} beside an a of {types}; given {b!r}; pack one of that type"
+                )
     elif len(operands) == 1:
         shapes = [operands[0]] if is_shape(operands[0]) else operands[0]
     else:
@@ -257,6 +276,7 @@ def plan(
             beta,
             bias_axis,
             activation,
+            packed_b,
             schedule,
             workers,
             splits,

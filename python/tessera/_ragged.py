@@ -58,8 +58,8 @@ def ragged_gemm(
             result = out
             if result is None:
                 result = framework.empty(shape, _result_type(framework, a, out_dtype), like=a)
-                for rows in _untouched(framework, multiply, sizes):
-                    result[rows] = 0
+                for part in _untouched(framework, multiply, sizes):
+                    result[part] = 0
             multiply(
                 framework.readable(a, "a"),
                 framework.readable_indices(sizes),
@@ -116,8 +116,8 @@ def gated_gemm(
             else:
                 offsets = framework.indices(offsets, a, "offsets")
                 if out is None:
-                    for rows in _untouched(framework, _tessera.ragged_rows, offsets):
-                        result[rows] = 0
+                    for part in _untouched(framework, _tessera.ragged_rows, offsets):
+                        result[part] = 0
                 sizes = framework.readable_indices(offsets)
                 _tessera.gated_rows(*operands, sizes, activation, threads, stream)
     except TypeError as error:

@@ -101,6 +101,23 @@ CheckedGroup check_group(const Operands& o, double alpha, const Epilogue& epilog
           layout_of(o.c)};
 }
 
+// One kernel multiplies all products, and blocks of k are as deep in all of them.
+void check_packed_alike(std::span<const Operands> groups) {
+  const auto text = [](const PackedMatrix& packed) {
+    return packed.kernel() + " with a block_k of " + std::to_string(packed.block_k());
+  };
+  const PackedMatrix* first = nullptr;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const PackedMatrix* const packed = groups[g].packed_b;
+    if (packed == nullptr) continue;
+    if (first == nullptr) first = packed;
+    if (packed->kernel() == first->kernel() && packed->block_k() == first->block_k()) continue;
+    fail_argument(ArgumentName{"packed B", g, groups.size()},
+                  "be packed as the others, for " + text(*first), text(*packed),
+                  "pack all of them for one plan");
+  }
+}
+
 // What of a product's memory must not be shared: C's with any other's.
 void append_views(std::vector<NamedView>& views, const Operands& o, std::size_t group, double alpha,
                   const Epilogue& epilogue) {
@@ -243,6 +260,7 @@ Problem describe(std::span<const Operands> groups, double alpha, double beta, Ep
     if (shape.m > 0 && shape.n > 0) problem.c = common(problem.c, checked.c);
   }
   check_problem(problem);
+  if (problem.b.major == Major::packed) check_packed_alike(groups);
   if (!are_surely_apart(groups, alpha, epilogue)) {
     std::vector<NamedView> views;
     for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -8,6 +8,7 @@
 
 #include "core/invalid_argument.hpp"
 #include "core/validate.hpp"
+#include "core/view_rules.hpp"
 #include "cpu/cache_line.hpp"
 #include "cpu/packed_layout.hpp"
 #include "cpu/run.hpp"
@@ -40,10 +41,20 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
                 "be of the plan's type " + std::string(name_of(plan.problem.types.b)),
                 std::string(name_of(b.type)), "convert it, or plan for its type");
   }
-  const bool is_empty = b.rows <= 0 || b.cols <= 0;
+  const bool is_empty = b.rows == 0 || b.cols == 0;
+  check_view({"B", 0, 1}, b, false);
   if (is_empty || b.data == nullptr) {
     throw Error(ErrorCode::invalid_argument, "B", "have elements to pack",
                 is_empty ? "an empty matrix" : "a null pointer", "pass the matrix itself");
+  }
+
+  constexpr double kMostBytes = 0x1p62;
+  const double least_bytes = static_cast<double>(b.rows) * static_cast<double>(b.cols) *
+                             static_cast<double>(code.packed_size_b + size_of(b.type));
+  if (least_bytes >= kMostBytes) {
+    throw Error(ErrorCode::out_of_memory, "B", "take less than 2^62 bytes",
+                std::to_string(b.rows) + "x" + std::to_string(b.cols) + " elements",
+                "pass its true size");
   }
 
   PackedMatrix packed;
@@ -87,7 +98,7 @@ void check_packed(const Plan& plan, const KernelCode& code, const Operands& oper
                           const std::string& given) {
     if (fulfilled) return;
     throw Error(ErrorCode::invalid_argument, "packed_b", requirement, given,
-                "pack B for this plan, or plan with PackedMatrix's kernel and block_k");
+                "pack B for this plan, or plan for what it was packed for");
   };
   check_packed_fits(operands);
   require(packed->kernel() == plan.kernel, "be packed for " + plan.kernel, packed->kernel());
