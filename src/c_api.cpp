@@ -60,7 +60,8 @@ tessera::TileConfig tile_of(std::string_view key, std::string_view value) {
   return tile;
 }
 
-void set_option(tessera::PlanOptions& options, std::string_view key, std::string_view value) {
+void set_option(tessera_options& handle, std::string_view key, std::string_view value) {
+  tessera::PlanOptions& options = handle.value;
   if (key == "schedule") {
     options.schedule = tessera::schedule_kind_from_name(value);
   } else if (key == "workers") {
@@ -79,10 +80,12 @@ void set_option(tessera::PlanOptions& options, std::string_view key, std::string
     options.batch_invariant = truth_of(key, value);
   } else if (key == "allow_copies") {
     options.allow_copies = truth_of(key, value);
+  } else if (key == "packed_b") {
+    handle.plans_packed_b = truth_of(key, value);
   } else {
     throw Error(ErrorCode::invalid_argument, "option key",
-                "be schedule, workers, splits, tile, order, two_tile, kernel, batch_invariant or "
-                "allow_copies",
+                "be schedule, workers, splits, tile, order, two_tile, kernel, batch_invariant, "
+                "allow_copies or packed_b",
                 "'" + std::string(key) + "'", "choose a listed key");
   }
 }
@@ -220,7 +223,7 @@ void tessera_machine_destroy(tessera_machine* machine) {
 tessera_status tessera_options_create(tessera_options** options) {
   return guarded([&] {
     require(options, "options");
-    give(options, tessera::PlanOptions{});
+    *options = new tessera_options{};
   });
 }
 
@@ -229,7 +232,7 @@ tessera_status tessera_options_set(tessera_options* options, const char* key, co
     require(options, "options");
     require(key, "key");
     require(value, "value");
-    set_option(options->value, key, value);
+    set_option(*options, key, value);
   });
 }
 
@@ -244,8 +247,8 @@ tessera_status tessera_plan_create(const tessera_operands* groups, size_t group_
   return guarded([&] {
     require(plan, "plan");
     const std::vector<tessera::Operands> operands = groups_of(groups, group_count);
-    const tessera::Problem problem =
-        tessera::describe(operands, alpha, beta, epilogue_of(epilogue));
+    tessera::Problem problem = tessera::describe(operands, alpha, beta, epilogue_of(epilogue));
+    if (options != nullptr && options->plans_packed_b) problem.b = tessera::kPackedLayout;
     give(plan,
          tessera::make_plan(problem, machine == nullptr ? tessera::host_machine() : machine->value,
                             options_beside(options, operands)));

@@ -12,6 +12,7 @@ struct tessera_machine {
 };
 struct tessera_options {
   tessera::PlanOptions value;
+  bool plans_packed_b = false;  // of the problem: its B will be packed
 };
 struct tessera_plan {
   tessera::Plan value;

@@ -43,25 +43,33 @@ class OtherBuild final : public Peer {
                                 bool packs_b) override {
     const std::string routine = "tessera_plan_run";
     std::vector<tessera_operands> products;
-    std::vector<std::shared_ptr<tessera_packed>> packed;
     for (const Operands& group : groups) {
-      auto b = c_view<tessera_const_matrix>(group.b);
-      if (packs_b) {
-        packed.push_back(pack(b, group.a));
-        if (packed.back() == nullptr) return {{routine, {}, "that build cannot pack B"}};
-        b = TESSERA_OF(library_, tessera_packed_view)(packed.back().get());
-      }
-      products.push_back(
-          {c_view<tessera_const_matrix>(group.a), b, c_view<tessera_matrix>(group.c), {}});
+      products.push_back({c_view<tessera_const_matrix>(group.a),
+                          c_view<tessera_const_matrix>(group.b),
+                          c_view<tessera_matrix>(group.c),
+                          {}});
     }
+    const auto last_error = [this] { return TESSERA_OF(library_, tessera_last_error)(); };
     const std::shared_ptr<tessera_machine> machine = host_machine();
+    const std::shared_ptr<tessera_options> choices = options_for(packs_b);
+    if (packs_b && choices == nullptr) return {{routine, {}, last_error()}};
     tessera_plan* made = nullptr;
     if (TESSERA_OF(library_, tessera_plan_create)(products.data(), products.size(), alpha, beta,
-                                                  nullptr, machine.get(), nullptr,
+                                                  nullptr, machine.get(), choices.get(),
                                                   &made) != TESSERA_OK) {
-      return {{routine, {}, TESSERA_OF(library_, tessera_last_error)()}};
+      return {{routine, {}, last_error()}};
     }
     const std::shared_ptr<tessera_plan> plan(made, TESSERA_OF(library_, tessera_plan_destroy));
+    std::vector<std::shared_ptr<tessera_packed>> packed;
+    for (tessera_operands& product : products) {
+      if (!packs_b) break;
+      tessera_packed* one = nullptr;
+      if (TESSERA_OF(library_, tessera_plan_pack_b)(plan.get(), product.b, &one) != TESSERA_OK) {
+        return {{routine, {}, last_error()}};
+      }
+      packed.emplace_back(one, TESSERA_OF(library_, tessera_packed_destroy));
+      product.b = TESSERA_OF(library_, tessera_packed_view)(one);
+    }
     tessera_run_options options{};
     options.struct_size = sizeof(options);
     options.threads = threads_;
@@ -79,14 +87,15 @@ class OtherBuild final : public Peer {
                 TESSERA_OF(library_, tessera_last_error)(), "use a build nearer to this one");
   }
 
-  // Null where it cannot, as builds before 0.1.0 was released.
-  std::shared_ptr<tessera_packed> pack(const tessera_const_matrix& b,
-                                       const ConstMatrixView& a) const {
-    auto* const pack_b = library_.find<decltype(tessera_pack_b)>("tessera_pack_b");
-    tessera_packed* packed = nullptr;
-    const auto type_a = static_cast<tessera_type>(a.type);
-    if (pack_b == nullptr || pack_b(b, a.rows, type_a, &packed) != TESSERA_OK) return nullptr;
-    return {packed, TESSERA_OF(library_, tessera_packed_destroy)};
+  // Null where there is nothing to say; or where B is to be packed, and that build says why it
+  // cannot.
+  std::shared_ptr<tessera_options> options_for(bool packs_b) const {
+    tessera_options* options = nullptr;
+    if (!packs_b || TESSERA_OF(library_, tessera_options_create)(&options) != TESSERA_OK) return {};
+    const std::shared_ptr<tessera_options> owned(options,
+                                                 TESSERA_OF(library_, tessera_options_destroy));
+    const auto set = TESSERA_OF(library_, tessera_options_set);
+    return set(options, "packed_b", "true") == TESSERA_OK ? owned : nullptr;
   }
 
   // As the other build sees this machine, with as many workers as threads are asked for.

@@ -310,7 +310,8 @@ TESSERA_API tessera_status tessera_options_create(tessera_options** options);
  * two_tile       true or false
  * kernel         a name from the catalogue
  * batch_invariant  true: a row of C does not change a bit when other rows or groups change
- * allow_copies   false: a GPU's kernel reads operands where they lie, and makes no copies */
+ * allow_copies   false: a GPU's kernel reads operands where they lie, and makes no copies
+ * packed_b       true: for a B that tessera_plan_pack_b is going to pack, on a CPU */
 TESSERA_API tessera_status tessera_options_set(tessera_options* options, const char* key,
                                                const char* value);
 TESSERA_API void tessera_options_destroy(tessera_options* options);
@@ -351,8 +352,8 @@ typedef struct tessera_packed tessera_packed;
  * afterwards. */
 TESSERA_API tessera_status tessera_pack_b(tessera_const_matrix b, int64_t rows, tessera_type type_a,
                                           tessera_packed** packed);
-/* The same for the kernel and depth of a plan: the products of one grouped call need one of each.
- */
+/* The same for the kernel and depth of a plan, best of one that was made with the option packed_b:
+ * the products of one grouped call need one of each. */
 TESSERA_API tessera_status tessera_plan_pack_b(const tessera_plan* plan, tessera_const_matrix b,
                                                tessera_packed** packed);
 /* The row_stride of a matrix that is packed; its col_stride is one more, so that a transposed one,

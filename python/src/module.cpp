@@ -145,10 +145,11 @@ TileConfig tile_of(const ShapeTriple& tile) {
 Plan plan_shapes(const std::vector<ShapeTriple>& shapes, const NameTriple& types,
                  const Machine& machine, double alpha, double beta, const std::string& bias_axis,
                  const std::string& activation, const std::optional<PackedMatrix>& packed_b,
-                 const std::optional<std::string>& schedule, std::optional<int> workers,
-                 std::optional<int> splits, const std::optional<ShapeTriple>& tile,
-                 const std::optional<std::string>& order, bool two_tile,
-                 const std::optional<std::string>& kernel, bool batch_invariant, bool keep_others) {
+                 bool plans_packed_b, const std::optional<std::string>& schedule,
+                 std::optional<int> workers, std::optional<int> splits,
+                 const std::optional<ShapeTriple>& tile, const std::optional<std::string>& order,
+                 bool two_tile, const std::optional<std::string>& kernel, bool batch_invariant,
+                 bool keep_others) {
   Problem problem = dense_problem(
       {}, {element_type_from_name(std::get<0>(types)), element_type_from_name(std::get<1>(types)),
            element_type_from_name(std::get<2>(types))});
@@ -159,10 +160,8 @@ Plan plan_shapes(const std::vector<ShapeTriple>& shapes, const NameTriple& types
   problem.epilogue = epilogue_of(bias_axis, activation);
 
   PlanOptions options;
-  if (packed_b) {
-    problem.b = kPackedLayout;
-    options = options_for(*packed_b);
-  }
+  if (packed_b || plans_packed_b) problem.b = kPackedLayout;
+  if (packed_b) options = options_for(*packed_b);
   if (schedule) options.schedule = schedule_kind_from_name(*schedule);
   options.workers = workers;
   options.splits = splits;
@@ -237,9 +236,9 @@ void bind_plan(nb::module_& m) {
       .def("workspace_bytes", [](const Plan& plan) { return workspace_bytes(plan); })
       .def("run", &run_plan, "a"_a, "b"_a, "c"_a, "biases"_a.none(), "threads"_a, "stream"_a);
   m.def("plan", &plan_shapes, "shapes"_a, "types"_a, "machine"_a, "alpha"_a, "beta"_a,
-        "bias_axis"_a, "activation"_a, "packed_b"_a.none(), "schedule"_a.none(), "workers"_a.none(),
-        "splits"_a.none(), "tile"_a.none(), "order"_a.none(), "two_tile"_a, "kernel"_a.none(),
-        "batch_invariant"_a, "keep_others"_a);
+        "bias_axis"_a, "activation"_a, "packed_b"_a.none(), "plans_packed_b"_a, "schedule"_a.none(),
+        "workers"_a.none(), "splits"_a.none(), "tile"_a.none(), "order"_a.none(), "two_tile"_a,
+        "kernel"_a.none(), "batch_invariant"_a, "keep_others"_a);
 }
 
 }  // namespace

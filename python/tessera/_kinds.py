@@ -115,7 +115,7 @@ _KINDS = {
     "stream": _ADDRESS.or_none(),
     **dict.fromkeys(("schedule", "order", "kernel"), _NAME.or_none()),
     **dict.fromkeys(("workers", "splits"), _COUNT.or_none()),
-    **dict.fromkeys(("two_tile", "batch_invariant", "keep_others"), _SWITCH),
+    **dict.fromkeys(("two_tile", "batch_invariant", "packed_b", "keep_others"), _SWITCH),
     "tile": _Kind("three whole numbers", is_shape, "pass (m, n, k)", may_be_none=True),
     "shapes": _Kind(
         "sizes of three whole numbers each",

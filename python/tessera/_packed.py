@@ -18,7 +18,8 @@ def pack_b(
     The result stands for ``b`` in ``gemm``, ``grouped_gemm``, ``plan`` and a plan's runs, with any
     number of rows, though another packing might be faster for many more or fewer. ``a_dtype`` is the
     type of ``a``, where that is not ``b``'s: uint8 beside int8. With a ``plan`` in place of ``rows``
-    it is packed for that plan's kernel, as the products of one ``grouped_gemm`` have to be.
+    it is packed for that plan's kernel, as the products of one ``grouped_gemm`` have to be; make it with
+    ``packed_b=True``.
 
     The result keeps nothing of ``b``, has no gradient, and many threads may use it at once.
     """

@@ -225,6 +225,7 @@ def plan(
     two_tile: bool = True,
     kernel: Optional[str] = None,
     batch_invariant: bool = False,
+    packed_b: bool = False,
     keep_others: bool = False,
 ) -> Plan:
     """Plans a product: ``plan(a, b)`` for arrays, ``plan((m, n, k))`` for a shape, or
@@ -233,9 +234,10 @@ def plan(
     ``types`` is one element type, or three for a, b and the result. ``machine`` is the name of one
     that ships with the library ("h200"), a Machine, or None for the processor this runs on. What
     else is given is held fast; the planner chooses the rest. A ``b`` that ``pack_b`` has packed gives
-    the kernel and the depth that it is for, unless ``kernel`` or ``tile`` are given.
+    the kernel and the depth that it is for, unless ``kernel`` or ``tile`` are given; ``packed_b`` plans
+    for one that ``pack_b(b, plan=...)`` is going to pack.
     """
-    packed_b = None
+    packed = None
     if len(operands) == 2:
         a, b = operands
         m, n = _result_shape(a, b)[-2:]
@@ -252,7 +254,7 @@ def plan(
                 f"a: must be an array; given {a!r}; only b can be packed"
             )
         if isinstance(b, _tessera.PackedMatrix):
-            packed_b = b
+            packed = b
             type_b = _type_triple(types)[1]
             if b.type != type_b:
                 raise _tessera.InvalidArgumentError(
@@ -276,6 +278,7 @@ def plan(
             beta,
             bias_axis,
             activation,
+            packed,
             packed_b,
             schedule,
             workers,

@@ -123,7 +123,7 @@ static void test_plans(void) {
   tessera_packed* packed = packed_weights();
   tessera_packed* another = NULL;
   tessera_plan* plan = NULL;
-  tessera_plan* unpacked_plan = NULL;
+  tessera_plan* plan_before = NULL;
   tessera_options* options = NULL;
   tessera_operands o;
   memset(&o, 0, sizeof o);
@@ -139,18 +139,20 @@ static void test_plans(void) {
   o.b = matrix_b();
   EXPECT(tessera_options_create(&options) == TESSERA_OK);
   EXPECT(tessera_options_set(options, "tile", "16x32x40") == TESSERA_OK);
-  EXPECT(tessera_plan_create(&o, 1, 1, 0, NULL, NULL, options, &unpacked_plan) == TESSERA_OK);
-  EXPECT(tessera_plan_pack_b(unpacked_plan, o.b, &another) == TESSERA_OK);
+  EXPECT(tessera_options_set(options, "packed_b", "perhaps") == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_options_set(options, "packed_b", "true") == TESSERA_OK);
+  EXPECT(tessera_plan_create(&o, 1, 1, 0, NULL, NULL, options, &plan_before) == TESSERA_OK);
+  EXPECT(tessera_plan_pack_b(plan_before, o.b, &another) == TESSERA_OK);
   spoil(b, kK * kN);
   o.b = tessera_packed_view(another);
   spoil(c, kM * kN);
-  EXPECT(tessera_plan_run(unpacked_plan, &o, 1, NULL) == TESSERA_OK);
+  EXPECT(tessera_plan_run(plan_before, &o, 1, NULL) == TESSERA_OK);
   EXPECT(is_right(0, kM, 0));
   /* Packed in steps of another depth. */
   EXPECT(tessera_plan_run(plan, &o, 1, NULL) == TESSERA_INVALID_ARGUMENT);
 
   tessera_plan_destroy(plan);
-  tessera_plan_destroy(unpacked_plan);
+  tessera_plan_destroy(plan_before);
   tessera_options_destroy(options);
   tessera_packed_destroy(packed);
   tessera_packed_destroy(another);

@@ -49,6 +49,11 @@ def test_groups_may_mix():
     b = [_whole_numbers((40, 30), np.float32, 10 + i) for i in range(3)]
     first = tessera.pack_b(b[0], rows=20)
     third = tessera.pack_b(b[2], plan=tessera.plan(a[0], first))
+    for_all = tessera.plan([(x.shape[0], 30, 40) for x in a], packed_b=True)
+    packed = [tessera.pack_b(x, plan=for_all) for x in b]
+    for got, again, x, y in zip(for_all.run(a, packed), tessera.grouped_gemm(a, packed), a, b):
+        np.testing.assert_array_equal(got, x @ y)
+        np.testing.assert_array_equal(again, x @ y)
     for got, x, y in zip(tessera.grouped_gemm(a, [first, b[1], third]), a, b):
         np.testing.assert_array_equal(got, x @ y)
 
