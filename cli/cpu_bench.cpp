@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "cli/interrupt.hpp"
 #include "cli/matrix.hpp"
@@ -76,6 +77,26 @@ class CaseOperands {
 struct PosedOperands {
   std::vector<Operands> operands;
   std::vector<PackedMatrix> packed;
+};
+
+// The same with copies of B. Where contenders have B's of their own because it is packed, peers
+// that read it as it is have theirs, too: of a B that several read in turn, the nearer caches would
+// still hold some.
+struct CopiedB {
+  explicit CopiedB(const std::vector<Operands>& from) : operands(from) {
+    for (Operands& product : operands) {
+      const bool is_row_major = product.b.col_stride == 1;
+      Matrix& copy = copies.emplace_back(product.b.rows, product.b.cols, product.b.type,
+                                         is_row_major ? Major::row : Major::column);
+      if (!copy.bytes().empty()) {
+        std::memcpy(copy.bytes().data(), product.b.data, copy.bytes().size());
+      }
+      product.b = std::as_const(copy).view();
+    }
+  }
+
+  std::vector<Matrix> copies;
+  std::vector<Operands> operands;
 };
 
 struct Entry {
@@ -172,9 +193,12 @@ class CaseRunner {
             fmt::format("{}: runs {} threads instead of {}", name, in_force, threads_));
         continue;
       }
-      for (const bench::PeerCall& call : peer->prepare(operands.operands(), 1, 0, packs_b_)) {
+      const auto copied = packs_b_ ? std::make_shared<CopiedB>(operands.operands()) : nullptr;
+      const std::vector<Operands>& posed = packs_b_ ? copied->operands : operands.operands();
+      for (const bench::PeerCall& call : peer->prepare(posed, 1, 0, packs_b_)) {
         if (call.call) {
-          entries.push_back({{name, call.call}, call.routine, true});
+          const auto kept = [call = call.call, copied] { call(); };
+          entries.push_back({{name, kept}, call.routine, true});
         } else {
           result.skipped.push_back(fmt::format("{}: {}", name, call.why_not));
         }
