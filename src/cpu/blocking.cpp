@@ -246,6 +246,9 @@ Blocking blocking_alone(const Launch& launch, const Product& product) {
     }
   }
   if (code.cols_together > 0) blocking.cols = code.cols_together;
+  if (product.packed_b != nullptr && rows <= code.panel_rows && has_two_units()) {
+    blocking.cols = product.block_cols();
+  }
   blocking.panels_ahead = panels_ahead(launch, product);
   blocking.steps_together = has_two_units();
   blocking.multiply_adds_load = has_spare_loads();

@@ -258,7 +258,7 @@ struct KernelCode {
   // A's piece has so many rows, as long as they take half of the second-level cache at most; 0:
   // any.
   int rows_together = 0;
-  int cols_together = 0;         // and B's so many columns, always; 0: any
+  int cols_together = 0;         // and B's so many columns, but in shared tiles; 0: any
   std::int64_t room_bytes = 0;   // of BlockTask::passing_panel, where no panel is packed in passing
   bool interleaves = false;      // reads B's rows in place where they are dense; A is packed
   bool widens = false;           // the same, or has widened A's rows before (widen_rows)
@@ -269,6 +269,8 @@ struct KernelCode {
   std::int64_t few_stream_rows = 0;
   std::int64_t many_stream_rows = 0;
   std::int64_t wide_rows = 0;  // and by wide tiles
+  // Up to so many rows meet several packed panels at a time (wide_tiles.hpp); 0: none do.
+  std::int64_t panel_rows = 0;
   ElementType accumulator = ElementType::f32;
   // For Cᵀ = Bᵀ·Aᵀ where A and B are not treated alike; null: itself.
   const KernelCode* turned = nullptr;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/catalogue.hpp"
+#include "cpu/cpuid.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/nearest_cache.hpp"
 #include "cpu/run.hpp"
@@ -280,6 +281,77 @@ TEST_P(Kernels, BitsDoNotDependOnWideTiles) {
         }
         ASSERT_EQ(found[0], found[1]) << rows << "×" << cols << "×" << depth;
         ASSERT_EQ(found[0], found[2]) << rows << "×" << cols << "×" << depth;
+        ASSERT_NE(found[1], std::vector<unsigned char>(found[1].size(), 0x11));
+      }
+    }
+  }
+}
+
+// Few rows beside packed panels, several at a time: the bits of one after another, A in rows,
+// across or packed, with whole panels and a last one that is not, whether sums stay in C or go to a
+// finish.
+TEST_P(Kernels, BitsDoNotDependOnPanelsSideBySide) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  if (code.panel_rows == 0 || !cpu::has_two_units()) GTEST_SKIP() << "takes one panel at a time";
+  const std::int64_t sum_size = size_of(code.accumulator);
+  const std::int64_t element = size_of(kernel().a);
+  const std::vector<unsigned char> source = random_bytes(1 << 18, 17);
+  for (std::int64_t rows = 1; rows <= code.panel_rows; ++rows) {
+    for (std::int64_t cols = 2 * code.nr; cols <= 9 * code.nr; cols += code.nr - 5) {
+      for (const std::int64_t depth : {1, 7, 40, 90}) {
+        SCOPED_TRACE(std::to_string(rows) + "×" + std::to_string(cols) + "×" +
+                     std::to_string(depth));
+        const std::int64_t panel_bytes = code.panel_bytes_b(depth);
+        std::vector<unsigned char> panels(
+            static_cast<std::size_t>((cols + code.nr - 1) / code.nr * panel_bytes));
+        code.pack_b({source.data(), cols, depth, 1, cols}, panels.data());
+        std::vector<unsigned char> strip(static_cast<std::size_t>(code.panel_bytes_a(depth)));
+        const bool is_across = cols % 3 == 0;
+        const cpu::PackSource rows_of_a = {source.data() + 64 * element, rows, depth,
+                                           is_across ? 1 : depth, is_across ? rows : 1};
+        code.pack_a(rows_of_a, strip.data());
+        const bool has_sum = cols % 2 == 0;
+        std::vector<unsigned char> found[2];
+        for (const bool together : {false, true}) {
+          std::vector<unsigned char>& sum = found[together];
+          sum.assign(static_cast<std::size_t>(rows * (cols + 3) * sum_size), 0x11);
+          const std::int64_t step = together ? cols : code.nr;
+          for (std::int64_t col = 0; col < cols; col += step) {
+            cpu::BlockTask task;
+            task.rows = rows;
+            task.cols = std::min(step, cols - col);
+            task.depth = depth;
+            task.a = {strip.data(), false, 0, 0, code.panel_bytes_a(depth)};
+            if (code.reads_in_place && depth != 7) {
+              task.a = {rows_of_a.data, true, rows_of_a.along_stride, rows_of_a.depth_stride, 0};
+            }
+            task.b = {panels.data() + col / code.nr * panel_bytes, false, 0, 0, panel_bytes};
+            task.alpha = depth == 40 ? 0.5 : 1;
+            task.beta = has_sum && depth == 90 ? 2 : 0;
+            task.panels_ahead = depth == 90 ? 4096 : 0;
+            task.sums_are_far = depth == 1;
+            task.steps_together = depth == 7;
+            unsigned char* const at = sum.data() + col * sum_size;
+            cpu::Finish finish;
+            finish.c = at;
+            finish.row_stride = cols + 3;
+            finish.col_stride = 1;
+            finish.c_type = code.accumulator;
+            if (depth == 40) finish.activation = Activation::relu;
+            finish.bias_axis = depth == 90 ? BiasAxis::column : BiasAxis::none;
+            finish.bias = source.data() + (512 + col) * sum_size;
+            finish.bias_stride = 1;
+            finish.bias_type = code.accumulator;
+            if (has_sum) {
+              task.sum = at;
+              task.sum_stride = cols + 3;
+            } else {
+              task.finish = &finish;
+            }
+            code.multiply(task);
+          }
+        }
+        ASSERT_EQ(found[0], found[1]);
         ASSERT_NE(found[1], std::vector<unsigned char>(found[1].size(), 0x11));
       }
     }

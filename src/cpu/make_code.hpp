@@ -208,6 +208,7 @@ struct Code {
       code.many_stream_rows = kMostOfManyStreams<MR, NV>;
       code.wide_rows = kShortSteps<MR, NV> ? kMostRowsOfNarrowWideTiles : kMostRowsOfWideTiles;
     }
+    if constexpr (kHasPanels<Ops, MR, NV>) code.panel_rows = most_rows_of_panels<Ops>();
     if (kPasses) code.passing_cols = kPassingVectors * Ops::kLanes;
     code.multiplies_dots = kDots;
     code.accumulator = accumulator_type<typename Ops::Acc>();

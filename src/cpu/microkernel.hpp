@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/finish.hpp"
 #include "cpu/kernel.hpp"
@@ -50,6 +51,15 @@ std::int64_t columns_before_a_pair(const BlockTask& task) {
   const bool is_second = begin % kPair == kCacheLine && row_bytes % kPair == 0;
   return is_second && task.rows >= kLeastRows && task.cols > Width ? Ops::kLanes : 0;
 }
+
+// Whether few rows meet several packed panels at a time (wide_tiles.hpp): elements need no
+// grouping, and what such a tile leaves fits a register tile of `MR` by `NV` vectors. Those that
+// are widened on the way are B's in place.
+template <class Ops, int MR, int NV>
+constexpr bool kHasPanels =
+    Ops::kGroup == 1 &&
+    NV == kVectorsOfPanel&& std::is_same_v<typename Ops::B, typename Ops::Acc> &&
+    (MR * NV) >= most_vectors_of_panels<Ops>();
 
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
 // the panels of A pass by, or the other way round (BlockTask::sums_are_far).
@@ -175,19 +185,42 @@ void multiply_tiles(const BlockTask& task, std::int64_t padded_depth) {
     }
   };
 
+  // Columns that several panels at a time take.
+  std::int64_t done = 0;
+  if constexpr (kHasPanels<Ops, MR, NV>) {
+    const bool are_few =
+        task.rows > 0 && task.rows <= most_rows_of_panels<Ops>() && task.rows <= tile_rows;
+    if (!task.b.in_place && are_few && task.cols >= 2 * kWidth && has_two_units()) {
+      WideTask<Ops> tile{};
+      tile.a = reinterpret_cast<const typename Ops::A*>(a_begin);
+      tile.a_row = micro_task.a_row;
+      tile.a_step = micro_task.a_step;
+      tile.depth = task.depth;
+      tile.alpha = micro_task.alpha;
+      tile.beta = micro_task.beta;
+      done = multiply_panels<Ops>(
+          task, tile, register_tile,
+          [&](const WideTask<Ops>& multiplied, std::int64_t col, std::int64_t some) {
+            if (task.finish == nullptr) return;
+            finish_block<Acc>(sub_block(*task.finish, 0, col), multiplied.sum,
+                              multiplied.sum_stride, task.rows, some);
+          });
+    }
+  }
+
   if (task.sums_are_far && !(may_be_tall && task.cols <= Ops::kLanes)) {
     micro_task.fetches_sum = task.sum != nullptr;
     const unsigned char* a_panel = a_begin;
     for (std::int64_t row = 0; row < task.rows; row += tile_rows, a_panel += panel_bytes_a) {
       micro_task.a = reinterpret_cast<const typename Ops::A*>(a_panel);
-      for (std::int64_t col = 0; col < task.cols; col += cols) {
+      for (std::int64_t col = done; col < task.cols; col += cols) {
         face_panel(col);
         multiply_tile(row, col);
       }
     }
     return;
   }
-  for (std::int64_t col = 0; col < task.cols; col += cols) {
+  for (std::int64_t col = done; col < task.cols; col += cols) {
     face_panel(col);
     if (may_be_tall && vectors == 0) {
       multiply_tall_panel(col);

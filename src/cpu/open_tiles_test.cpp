@@ -19,6 +19,7 @@
 #include "schedule/grouped.hpp"
 #include "support/check_product.hpp"
 #include "support/kernel_runs.hpp"
+#include "tessera/packed.hpp"
 
 namespace tessera {
 namespace {
@@ -230,6 +231,39 @@ TEST_P(Kernels, UnitsOfSharedTilesFitTheirPanels) {
   }
 }
 
+// Units of rows would each read all of a B that was packed before the call.
+TEST_P(Kernels, ColumnsOfWhatWasPackedAreUnits) {
+  const cpu::KernelCode& code = *cpu::find_code(kernel().name);
+  for (const std::int64_t rows : {40, 200}) {
+    const GemmShape shape = {rows, 3000, 600};
+    Plan plan =
+        plan_for(kernel(), types_of(kernel()), shape, {shape.m, shape.n, shape.k}, Schedule{});
+    plan.tile.a_in_place = plan.tile.b_in_place = false;
+    Product product(plan.problem.types, {1, shape.n, shape.k}, 0, Fill::normal, 3);
+    Operands operands = product.operands();
+    operands.a.rows = operands.c.rows = rows;
+    const PackedMatrix packed = pack_b(plan, operands.b);
+    for (const bool was_packed : {false, true}) {
+      operands.packed_b = was_packed ? &packed : nullptr;
+      cpu::Launch launch{plan, code, {&operands, 1}, {}};
+      launch.sharers = 2;
+      const cpu::Blocking blocking =
+          cpu::blocking_of(launch, cpu::product_of(operands, plan, code));
+      const bool is_narrow = code.rows_together > 0 && code.packed_size_a <= 4;
+      EXPECT_EQ(blocking.units_are_cols, was_packed && (rows == 40 || !is_narrow)) << rows;
+      // As many as there can be, and not as many: a vocabulary is as wide.
+      operands.b.cols = operands.c.cols = 1 << 20;
+      plan.tile.block_n = 1 << 20;
+      const cpu::Product wide = cpu::product_of(operands, plan, code);
+      const cpu::Units units =
+          units_of(wide, cpu::blocking_of(launch, wide), {0, 0, rows, operands.c.cols});
+      EXPECT_LE(units.count, cpu::OpenTiles::kMostUnits);
+      operands.b.cols = operands.c.cols = shape.n;
+      plan.tile.block_n = static_cast<int>(shape.n);
+    }
+  }
+}
+
 TEST_P(Kernels, SharedTilesKeepTheirBits) {
   const cpu::KernelCode& code = *cpu::find_code(kernel().name);
   // Three blocks of k; of tile registers more is handed over together.
@@ -239,19 +273,26 @@ TEST_P(Kernels, SharedTilesKeepTheirBits) {
   const std::int64_t depth = has_tile_registers ? 512 : is_slow ? 32 : 128;
   const GemmShape shape = {has_tile_registers ? 261 : 117, has_tile_registers ? 510 : 303,
                            2 * depth + 9};
-  for (int way = 0; way < 8; ++way) {
+  for (int way = 0; way < 9; ++way) {
     Plan plan = plan_for(kernel(), types_of(kernel(), way == 3), shape, {shape.m, shape.n, depth},
                          Schedule{});
     // Where less of B stays, one in place comes in pieces of k, which are not shared.
     plan.machine.scratchpad_bytes = std::max<std::int64_t>(plan.machine.scratchpad_bytes, 1 << 20);
-    plan.tile.a_in_place = code.reads_in_place && way != 1;
-    plan.tile.b_in_place = code.reads_in_place && way != 1 && way != 2;
+    const bool packs_before = way == 8;
+    plan.tile.a_in_place = code.reads_in_place && way != 1 && !packs_before;
+    plan.tile.b_in_place = code.reads_in_place && way != 1 && way != 2 && !packs_before;
     plan.problem.alpha = way == 4 ? -0.5 : 1;
     plan.problem.beta = way == 5 ? 1 : 0;
     if (way == 6) plan.problem.epilogue = {BiasAxis::column, Activation::relu};
     const Placement place_a = {.column_major = way == 7};
     Product product(plan.problem.types, shape, plan.problem.beta, Fill::normal, 80 + way, place_a);
-    const Operands operands = product.operands(plan.problem.epilogue);
+    Operands operands = product.operands(plan.problem.epilogue);
+    PackedMatrix packed;
+    if (packs_before) {
+      plan.problem.b = kPackedLayout;
+      packed = pack_b(plan, operands.b);
+      operands.packed_b = &packed;
+    }
     const auto start = Clock::now();
     cpu::run_plan(plan, {&operands, 1}, {.threads = 1});
     const Clock::duration time = Clock::now() - start;
@@ -264,7 +305,9 @@ TEST_P(Kernels, SharedTilesKeepTheirBits) {
     for (int attempt = 0; attempt < kAttempts || parts == 0; ++attempt) {
       product.c = product.c_before;
       const Clock::duration after = time * (attempt % kAttempts) / kAttempts;
-      parts += run_shared(plan, product.operands(plan.problem.epilogue), after);
+      Operands again = product.operands(plan.problem.epilogue);
+      again.packed_b = operands.packed_b;
+      parts += run_shared(plan, again, after);
       ASSERT_EQ(product.c.bytes(), alone) << "way " << way;
       if (Clock::now() - start > kPatience) break;
     }

@@ -5,6 +5,7 @@
 
 #include "core/passing_rule.hpp"
 #include "core/tile_registers_rule.hpp"
+#include "cpu/open_tiles.hpp"
 
 namespace tessera::cpu {
 namespace {
@@ -33,6 +34,31 @@ int strip_of(const Product& product, const Blocking& blocking) {
   return blocking.passes ? kPassingRows : product.code->mr;
 }
 
+// Of a B that was packed before the call each unit of rows reads all, from the last cache or memory
+// where it does not stay near; a unit of columns packs all of A, if it is packed, which is too much
+// for the narrow types from some rows on, and for the others where many threads take units. The
+// time by rows over the time by columns, two threads of a Granite Rapids; 2, 4, 8 and 16 of an
+// Emerald Rapids that others used, 2026-12: f32 16×2048×2048 1.40; 1.27, 1.20, 1.05, 1.00,
+// 13×4864×896 1.48; 1.39, 1.46, 1.22, 1.27, f64 64×4096×4096 1.57; 1.39, 1.25, 1.04, 1.02, bf16
+// 64×4096×4096 1.28; 1.41, 1.63, 1.53, 1.12, i8 128×4096×4096 1.54; 1.63, 1.43, 1.33, 1.43. More
+// rows on two threads: bf16 and i8 200×2000×2000 0.92, 0.94, f64 1.24, 500×1500×1500 1.33.
+constexpr std::int64_t kMostNarrowRowsByColumns = 128;
+constexpr int kNarrowBytes = 4;                              // packed, f16's parts among them
+constexpr std::int64_t kLeastColumnsBesidePackedRows = 128;  // which each unit packs
+constexpr int kFewSharers = 4;
+constexpr std::int64_t kMostRowsOfManySharers = 64;
+
+bool shares_packed_columns(const Launch& launch, const Product& product, const Blocking& blocking) {
+  if (product.packed_b == nullptr) return false;
+  const std::int64_t pieces = (product.block_rows() + blocking.rows - 1) / blocking.rows;
+  const std::int64_t blocks = (product.depth() + blocking.depth - 1) / blocking.depth;
+  if (pieces * blocks > OpenTiles::kMostPasses) return false;
+  const KernelCode& code = *product.code;
+  const bool is_narrow = code.rows_together > 0 && code.packed_size_a <= kNarrowBytes;
+  if (is_narrow) return product.block_rows() <= kMostNarrowRowsByColumns;
+  return launch.sharers <= kFewSharers || product.block_rows() <= kMostRowsOfManySharers;
+}
+
 }  // namespace
 
 // Of nearly equal rows, so that no sliver is left at the end; of columns the last ones may be
@@ -54,8 +80,9 @@ int passes_of_block(const Blocking& blocking, const TileExtent& tile) {
   return static_cast<int>((tile.rows + blocking.rows - 1) / blocking.rows);
 }
 
-// Columns where no thread then packs what another has packed: each panel of B is one thread's, and
-// A lies in place. Elsewhere, and where there are too few of them, rows.
+// Columns where no thread then packs what another has packed, each panel of B being one thread's
+// and A in place; and where B was packed before, though A may be packed by each. Elsewhere, and
+// where there are too few of them, rows.
 void choose_units(const Launch& launch, const Product& product, Blocking& blocking) {
   const KernelCode& code = *product.code;
   const bool is_plain = blocking.step >= product.block_depth() && blocking.streams == 0 &&
@@ -83,15 +110,21 @@ void choose_units(const Launch& launch, const Product& product, Blocking& blocki
                                                   : kRowsOfUnit;
   const std::int64_t rows =
       round_up(std::max(least, count_for(product.block_cols())), strip_of(product, blocking));
-  if (blocking.passes || may_be_cols) {
+  // A single unit of rows is not shared.
+  const bool are_rows_shared = product.block_rows() > std::min(rows, blocking.rows);
+  if (blocking.passes || may_be_cols ||
+      (are_rows_shared && shares_packed_columns(launch, product, blocking))) {
     std::int64_t panel = has_tile_registers ? 2 * code.nr : code.nr;
     if (blocking.passes) {
       // Panels that are fetched together stay so where there are enough columns.
       const bool is_wide = product.block_cols() >= kEnoughUnits * blocking.fetched_cols;
       panel = is_wide ? blocking.fetched_cols : code.passing_cols;
     }
-    const std::int64_t cols =
-        round_up(count_for(std::min(product.block_rows(), blocking.rows)), panel);
+    const std::int64_t least_cols =
+        std::max(blocking.passes || blocking.a_in_place ? 1 : kLeastColumnsBesidePackedRows,
+                 product.block_cols() / OpenTiles::kMostUnits + 1);
+    const std::int64_t enough = count_for(std::min(product.block_rows(), blocking.rows));
+    const std::int64_t cols = round_up(std::max(enough, least_cols), panel);
     const std::int64_t units = product.block_cols() / cols;
     if (units >= kEnoughUnits || (units > 1 && units * rows >= product.block_rows())) {
       blocking.unit = cols;
@@ -102,9 +135,8 @@ void choose_units(const Launch& launch, const Product& product, Blocking& blocki
       return;
     }
   }
-  const std::int64_t unit = std::min(rows, blocking.rows);
-  if (unit >= product.block_rows() || blocking.packs_by_pieces) return;
-  blocking.unit = unit;
+  if (!are_rows_shared || blocking.packs_by_pieces) return;
+  blocking.unit = std::min(rows, blocking.rows);
   // Pieces of rows are smaller then, and each needs all of B's block.
   if (!blocking.passes) blocking.keeps_b = true;
 }

@@ -396,10 +396,14 @@ void TileRunner::multiply_block(const WorkItem& item, const TileExtent& tile,
         // Of shared columns others may pack some.
         held_b_ = blocking_.keeps_b && !shares_cols ? wanted_b : Held{};
       }
-      if (depth > 0) task.a = block_of_a(item, tile, iteration, depth, from, row, task.rows);
-
+      // Shared columns are taken before rows of A are packed for them: nobody takes over what
+      // another is only preparing for.
       Pieces cols = shares_cols ? next_pass() : Pieces(0, tile.cols, blocking_.cols);
-      while (cols.next()) {
+      bool has_cols = cols.next();
+      if (has_cols && depth > 0) {
+        task.a = block_of_a(item, tile, iteration, depth, from, row, task.rows);
+      }
+      for (; has_cols; has_cols = cols.next()) {
         const std::int64_t col = cols.first();
         task.cols = cols.count();
         if (depth > 0) task.b = block_of_b(tile, iteration, depth, from, col, task.cols, !reads_b);
