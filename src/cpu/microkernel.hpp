@@ -58,7 +58,7 @@ std::int64_t columns_before_a_pair(const BlockTask& task) {
 template <class Ops, int MR, int NV>
 constexpr bool kHasPanels =
     Ops::kGroup == 1 &&
-    NV == kVectorsOfPanel&& std::is_same_v<typename Ops::B, typename Ops::Acc> &&
+    (NV == kVectorsOfPanel) && std::is_same_v<typename Ops::B, typename Ops::Acc> &&
     (MR * NV) >= most_vectors_of_panels<Ops>();
 
 // KernelCode::multiply: walks a block in register tiles. B's panel stays in the nearest cache while
