@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 #include "cli/interrupt.hpp"
 #include "cli/matrix.hpp"
@@ -85,13 +84,12 @@ struct PosedOperands {
 struct CopiedB {
   explicit CopiedB(const std::vector<Operands>& from) : operands(from) {
     for (Operands& product : operands) {
-      const bool is_row_major = product.b.col_stride == 1;
-      Matrix& copy = copies.emplace_back(product.b.rows, product.b.cols, product.b.type,
-                                         is_row_major ? Major::row : Major::column);
+      // A B that is to be packed is given by rows.
+      Matrix& copy = copies.emplace_back(product.b.rows, product.b.cols, product.b.type);
       if (!copy.bytes().empty()) {
         std::memcpy(copy.bytes().data(), product.b.data, copy.bytes().size());
       }
-      product.b = std::as_const(copy).view();
+      product.b = copy.view();
     }
   }
 

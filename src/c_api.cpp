@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "c_api_convert.hpp"
@@ -104,17 +105,13 @@ void copy_text(const std::string& text, char* buffer, std::size_t size, std::siz
   std::memcpy(buffer, text.c_str(), bytes);
 }
 
-// What plans for these are made with: where the caller does not say, what their packed B's are for.
+// What plans for these are made with: where the caller does not say, what their packed B's are for,
+// which are alike.
 tessera::PlanOptions options_beside(const tessera_options* options,
                                     std::span<const tessera::Operands> groups) {
   tessera::PlanOptions choices = options == nullptr ? tessera::PlanOptions{} : options->value;
   for (const tessera::Operands& o : groups) {
-    if (o.packed_b == nullptr) continue;
-    const tessera::PlanOptions fitting = tessera::options_for(*o.packed_b);
-    if (!choices.kernel) choices.kernel = fitting.kernel;
-    if (!choices.tile) choices.tile = fitting.tile;
-    if (choices.tile->block_k == 0) choices.tile->block_k = fitting.tile->block_k;
-    break;
+    if (o.packed_b != nullptr) return tessera::options_for(*o.packed_b, std::move(choices));
   }
   return choices;
 }

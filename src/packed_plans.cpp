@@ -37,11 +37,11 @@ PackedMatrix pack_b(ConstMatrixView b, std::int64_t rows, ElementType type_a) {
   return pack_b(make_plan(problem, machine_of_calls(kHost)), b);
 }
 
-PlanOptions options_for(const PackedMatrix& packed) {
-  PlanOptions options;
-  options.kernel = packed.kernel();
-  options.tile.emplace().block_k = packed.block_k();
-  return options;
+PlanOptions options_for(const PackedMatrix& packed, PlanOptions chosen) {
+  if (!chosen.kernel) chosen.kernel = packed.kernel();
+  if (!chosen.tile) chosen.tile.emplace();
+  if (chosen.tile->block_k == 0) chosen.tile->block_k = packed.block_k();
+  return chosen;
 }
 
 }  // namespace tessera

@@ -234,6 +234,24 @@ TEST(PackedAhead, DescribeSaysSo) {
   EXPECT_EQ(check_product(product, 1, 0, {}, kMostPeers), "");
 }
 
+TEST(PackedAhead, OptionsKeepWhatIsChosen) {
+  const std::vector<float> b(20, 1.0F);
+  const PackedMatrix packed = pack_b(row_major(b.data(), 4, 5), 3);
+  PlanOptions chosen;
+  chosen.workers = 3;
+  chosen.tile = TileConfig{.block_m = 12, .block_n = 64};
+  const PlanOptions options = options_for(packed, chosen);
+  EXPECT_EQ(options.workers, 3);
+  EXPECT_EQ(options.kernel, packed.kernel());
+  EXPECT_EQ(options.tile->block_m, 12);
+  EXPECT_EQ(options.tile->block_n, 64);
+  EXPECT_EQ(options.tile->block_k, packed.block_k());
+  chosen.kernel = "another";
+  chosen.tile->block_k = 7;
+  EXPECT_EQ(options_for(packed, chosen).kernel, "another");
+  EXPECT_EQ(options_for(packed, chosen).tile->block_k, 7);
+}
+
 TEST(PackedAhead, RefusesNoRows) {
   const std::vector<float> b(20, 1.0F);
   EXPECT_THROW(pack_b(row_major(b.data(), 4, 5), 0), Error);

@@ -63,6 +63,7 @@ TESSERA_API PackedMatrix pack_b(ConstMatrixView b, std::int64_t rows, ElementTyp
 // For plans that a packed B is to fit: its kernel and block_k. The problem's b.major is
 // Major::packed then, as describe() says of operands with a packed B. Where the kernel computes a
 // row by what others hold (f32 in parts, f64 by residues), they do not go with batch_invariant.
-TESSERA_API PlanOptions options_for(const PackedMatrix& packed);
+// What `chosen` names stays: a kernel, a tile, whose block_k may be 0 to be the packed one.
+TESSERA_API PlanOptions options_for(const PackedMatrix& packed, PlanOptions chosen = {});
 
 }  // namespace tessera

@@ -61,7 +61,7 @@ void set_extents(Memory& memory, const char* argument, std::size_t dimensions,
 template <class Either>
 Memory memory_of_either(const Either& either, const char* argument) {
   if (const Memory* const memory = std::get_if<Memory>(&either)) return *memory;
-  const auto& array = std::get<std::variant_size_v<Either> - 1>(either);
+  const auto& array = std::get<1>(either);
   Memory memory;
   memory.data = const_cast<void*>(static_cast<const void*>(array.data()));
   memory.type = type_of(array.dtype(), argument);

@@ -30,8 +30,8 @@ struct Memory {
   const PackedMatrix* packed = nullptr;  // instead of `data`
 };
 
-// A Memory, what pack_b has packed, or an array that speaks DLPack or the buffer protocol.
-using Input = std::variant<Memory, PackedMatrix, nanobind::ndarray<nanobind::ro>>;
+// A Memory, an array that speaks DLPack or the buffer protocol, or what pack_b has packed.
+using Input = std::variant<Memory, nanobind::ndarray<nanobind::ro>, PackedMatrix>;
 using Output = std::variant<Memory, nanobind::ndarray<>>;
 
 // Refuses what is packed, which only B of a product may be.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -134,11 +135,12 @@ int block_of(std::int64_t extent) {
   return static_cast<int>(std::clamp<std::int64_t>(extent, -1, std::numeric_limits<int>::max()));
 }
 
-TileConfig tile_of(const ShapeTriple& tile) {
+std::optional<TileConfig> tile_of(const std::optional<ShapeTriple>& tile) {
+  if (!tile) return std::nullopt;
   TileConfig config;
-  config.block_m = block_of(std::get<0>(tile));
-  config.block_n = block_of(std::get<1>(tile));
-  config.block_k = block_of(std::get<2>(tile));
+  config.block_m = block_of(std::get<0>(*tile));
+  config.block_n = block_of(std::get<1>(*tile));
+  config.block_k = block_of(std::get<2>(*tile));
   return config;
 }
 
@@ -161,19 +163,16 @@ Plan plan_shapes(const std::vector<ShapeTriple>& shapes, const NameTriple& types
 
   PlanOptions options;
   if (packed_b || plans_packed_b) problem.b = kPackedLayout;
-  if (packed_b) options = options_for(*packed_b);
   if (schedule) options.schedule = schedule_kind_from_name(*schedule);
   options.workers = workers;
   options.splits = splits;
-  if (tile) {
-    options.tile = tile_of(*tile);
-    if (packed_b && options.tile->block_k == 0) options.tile->block_k = packed_b->block_k();
-  }
+  options.tile = tile_of(tile);
   if (order) options.order = tile_order_from_name(*order);
   options.two_tile = two_tile;
-  if (kernel) options.kernel = kernel;
+  options.kernel = kernel;
   options.batch_invariant = batch_invariant;
   options.keep_others = keep_others;
+  if (packed_b) options = options_for(*packed_b, std::move(options));
   const nb::gil_scoped_release released;
   return make_plan(problem, machine, options);
 }

@@ -48,10 +48,9 @@ PackedMatrix pack_b(const Plan& plan, ConstMatrixView b) {
                 is_empty ? "an empty matrix" : "a null pointer", "pass the matrix itself");
   }
 
-  constexpr double kMostBytes = 0x1p62;
   const double least_bytes = static_cast<double>(b.rows) * static_cast<double>(b.cols) *
                              static_cast<double>(code.packed_size_b + size_of(b.type));
-  if (least_bytes >= kMostBytes) {
+  if (least_bytes >= cpu::kUncountableBytes) {
     throw Error(ErrorCode::out_of_memory, "B", "take less than 2^62 bytes",
                 std::to_string(b.rows) + "x" + std::to_string(b.cols) + " elements",
                 "pass its true size");

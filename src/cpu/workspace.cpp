@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// Above this, bytes can no longer be counted, let alone be had.
-constexpr double kMostBytes = 0x1p62;
 
 std::size_t round_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
@@ -42,7 +40,7 @@ WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, s
   const double bytes =
       static_cast<double>(layout.slots) * static_cast<double>(layout.slot_bytes) +
       static_cast<double>(layout.tiles + layout.counters) * static_cast<double>(sizeof(OpenSplit));
-  if (bytes >= kMostBytes) {
+  if (bytes >= kUncountableBytes) {
     throw Error(ErrorCode::out_of_memory, "workspace", "take less than 2^62 bytes",
                 std::to_string(layout.slots) + " partial tiles of " +
                     std::to_string(layout.slot_bytes) + " bytes",

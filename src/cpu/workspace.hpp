@@ -30,6 +30,9 @@ inline std::int64_t padded_columns(std::int64_t columns) {
 
 WorkspaceLayout workspace_layout(const Plan& plan, const Partition& partition, std::int64_t tiles);
 
+// From here on bytes can no longer be counted, let alone be had.
+inline constexpr double kUncountableBytes = 0x1p62;
+
 // So many bytes in whole pages, or from the size of a huge page on in huge pages where the system
 // gives them on request; for std::free. Null where there is no memory.
 void* allocate_pages(std::size_t bytes);

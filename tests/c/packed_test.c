@@ -42,22 +42,21 @@ static int is_right(int first, int rows, int with_bias) {
   return 1;
 }
 
-static tessera_const_matrix matrix_a(int first, int rows) {
+static tessera_const_matrix dense(const float* data, int rows, int cols) {
   tessera_const_matrix m = {NULL, 0, 0, 0, 1, TESSERA_F32};
-  m.data = a + first * kK;
+  m.data = data;
   m.rows = rows;
-  m.cols = kK;
-  m.row_stride = kK;
+  m.cols = cols;
+  m.row_stride = cols;
   return m;
 }
 
+static tessera_const_matrix matrix_a(int first, int rows) {
+  return dense(a + first * kK, rows, kK);
+}
+
 static tessera_const_matrix matrix_b(void) {
-  tessera_const_matrix m = {NULL, 0, 0, 0, 1, TESSERA_F32};
-  m.data = b;
-  m.rows = kK;
-  m.cols = kN;
-  m.row_stride = kN;
-  return m;
+  return dense(b, kK, kN);
 }
 
 static tessera_matrix matrix_c(int first, int rows) {
